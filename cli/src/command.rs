@@ -1,0 +1,8 @@
+//! The commands, one file each.
+
+pub mod bench;
+pub mod call;
+pub mod describe;
+pub mod generate;
+pub mod replay;
+pub mod serve;

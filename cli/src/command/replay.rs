@@ -1,0 +1,198 @@
+//! `contextwire replay`: a recorded session through an engine.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use contextwire_client::{EngineClient, Target};
+use contextwire_engine::TokenBudget;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::engine::EngineChoice;
+use crate::output;
+use crate::replay::{ContextWriter, Outage, OwnEngine, Replay, Settings};
+use crate::session::{self, HistoryView, Session, Strictness};
+
+/// Problems of a file that are named before the rest is only counted.
+const NAMED_PROBLEMS: usize = 10;
+
+/// Drives a recorded session through an engine, user turn by user turn, and shows what the model
+/// would have seen. Without a target it starts an engine of its own; without a session it replays
+/// a small one that comes with the program.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// An OpenClaw or pi session file (JSON Lines).
+    pub session: Option<PathBuf>,
+    /// The engine: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`.
+    #[arg(long, conflicts_with_all = ["engine", "outage"])]
+    pub target: Option<Target>,
+    /// Which engine to start when no target is named.
+    #[arg(long, value_enum, default_value_t)]
+    pub engine: EngineChoice,
+    /// Ceiling of each context in tokens.
+    #[arg(long, value_name = "TOKENS", default_value_t = 60_000)]
+    pub budget: u64,
+    /// When each turn must be answered, for instance `500ms`.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = humantime::parse_duration)]
+    pub deadline: Duration,
+    /// The model that contexts are for; the recorded one by default.
+    #[arg(long)]
+    pub model: Option<String>,
+    /// The history that the engine is shown: all of it, or what the host showed then, with its
+    /// own compactions.
+    #[arg(long, value_enum, default_value_t)]
+    pub view: ViewChoice,
+    /// Refuses a file with a damaged line instead of skipping the line.
+    #[arg(long)]
+    pub strict: bool,
+    /// Prints JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Writes each assembled context to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Kills the own engine before the first of these turns and starts it again before the last,
+    /// for instance `20..30`.
+    #[arg(long, value_name = "FROM..TO", value_parser = turns)]
+    pub outage: Option<Range<usize>>,
+    /// Wait between turns, for instance `300ms`, to watch or to pull a plug.
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    pub pause: Duration,
+}
+
+/// Which history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ViewChoice {
+    /// Everything since the last reset.
+    #[default]
+    Full,
+    /// What the host handed over at the time.
+    Recorded,
+}
+
+fn turns(text: &str) -> Result<Range<usize>, String> {
+    let (from, to) = text
+        .split_once("..")
+        .ok_or("write FROM..TO, for instance 20..30")?;
+    let number = |text: &str| {
+        text.parse::<usize>()
+            .map_err(|_| format!("`{text}` is no turn"))
+    };
+    let range = number(from)?..number(to)?;
+    if range.start == 0 || range.is_empty() {
+        return Err("turns count from 1, and TO comes after FROM".to_owned());
+    }
+    Ok(range)
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When the session cannot be read or an engine of one's own cannot be started. A failing engine
+/// is no error: its turns are served in-process and the table says so.
+pub async fn run(args: ReplayArgs) -> anyhow::Result<()> {
+    let recording = read(&args)?;
+    let settings = settings(&args, &recording);
+    let turns = recording.turns(settings.history).len();
+    anyhow::ensure!(
+        turns > 0,
+        "the session holds no user message, so there is no turn to replay"
+    );
+    let writer = args.out.as_deref().map(|folder| {
+        ContextWriter::create(folder).with_context(|| format!("cannot use {}", folder.display()))
+    });
+    let writer = writer.transpose()?;
+    let mut own = match &args.target {
+        Some(_) => None,
+        None => Some(OwnEngine::start(args.engine).await?),
+    };
+    let target = match (&args.target, &own) {
+        (Some(target), _) => target.clone(),
+        (None, Some(own)) => own.target().clone(),
+        (None, None) => anyhow::bail!("no engine to replay through"),
+    };
+    let client = EngineClient::new(&target)?;
+    let outage = own.as_mut().zip(args.outage.clone().map(Outage));
+    let replay = Replay::new(&client, &recording, &settings)?
+        .writing(writer)
+        .with_outage(outage);
+    let bar = progress(turns);
+    let report = replay.run(&recording, |row| {
+        bar.set_message(format!(
+            "{} tokens by {}",
+            row.estimated_tokens, row.served_by
+        ));
+        bar.inc(1);
+    });
+    let report = report.await?;
+    bar.finish_and_clear();
+    if args.json {
+        output::line(serde_json::to_string(&report)?);
+    } else {
+        output::line(report.to_text(output::surface()));
+    }
+    Ok(())
+}
+
+fn settings(args: &ReplayArgs, recording: &Session) -> Settings {
+    Settings {
+        budget: TokenBudget::new(args.budget),
+        deadline: args.deadline,
+        model: args
+            .model
+            .clone()
+            .or_else(|| recording.model().map(|model| model.id)),
+        history: match args.view {
+            ViewChoice::Full => HistoryView::Full,
+            ViewChoice::Recorded => HistoryView::Recorded,
+        },
+        pause: args.pause,
+    }
+}
+
+fn read(args: &ReplayArgs) -> anyhow::Result<Session> {
+    let strictness = if args.strict {
+        Strictness::Strict
+    } else {
+        Strictness::Lenient
+    };
+    let recording = match &args.session {
+        Some(path) => session::read(path, strictness)
+            .with_context(|| format!("cannot replay {}", path.display()))?,
+        None => session::read_from(session::SAMPLE.as_bytes(), strictness)
+            .context("cannot replay the built-in session")?,
+    };
+    let problems = recording.problems();
+    for problem in problems.iter().take(NAMED_PROBLEMS) {
+        output::problem(format_args!("warning: {problem}"));
+    }
+    if problems.len() > NAMED_PROBLEMS {
+        let rest = problems.len() - NAMED_PROBLEMS;
+        output::problem(format_args!("warning: and {rest} more damaged lines"));
+    }
+    Ok(recording)
+}
+
+fn progress(turns: usize) -> ProgressBar {
+    if !output::progress_is_watched() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:40} turn {pos} of {len}  {msg}");
+    let bar = ProgressBar::new(turns as u64);
+    style.map_or(bar.clone(), |style| bar.with_style(style))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outage_is_a_range_of_turns() {
+        assert_eq!(turns("20..30"), Ok(20..30));
+        for odd in ["20", "0..3", "5..5", "9..3", "a..b", ".."] {
+            assert!(turns(odd).is_err(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! `contextwire serve`: an engine service, until Ctrl-C or SIGTERM.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use contextwire_server::{Listen, Server, ServerOptions};
+
+use crate::engine::EngineChoice;
+use crate::log::{self, LogFormat};
+use crate::output;
+
+/// Serves a context engine over gRPC.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Which engine.
+    #[arg(long, value_enum, default_value_t)]
+    pub engine: EngineChoice,
+    /// The Unix socket, in a folder that only you may enter; by default one in your runtime or
+    /// cache folder. `none` listens on no socket.
+    #[cfg(unix)]
+    #[arg(long, value_name = "PATH", env = "CONTEXTWIRE_SERVER_SOCKET")]
+    pub socket: Option<PathBuf>,
+    /// A loopback address as well, for tools without Unix sockets; port 0 picks one.
+    #[arg(long, value_name = "127.0.0.1:PORT", env = "CONTEXTWIRE_SERVER_LISTEN")]
+    pub listen: Option<SocketAddr>,
+    /// How long running calls may go on after Ctrl-C, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub drain_grace: u64,
+    /// How log lines look.
+    #[arg(long, value_enum, default_value_t, env = "CONTEXTWIRE_LOG_FORMAT")]
+    pub log: LogFormat,
+    /// Which log lines, for instance `info` or `contextwire_server=debug`.
+    #[arg(
+        long,
+        value_name = "FILTER",
+        default_value = "info",
+        env = "CONTEXTWIRE_LOG_FILTER"
+    )]
+    pub log_filter: String,
+}
+
+/// Runs the service.
+///
+/// # Errors
+/// When an address cannot be listened on, or a listener fails.
+pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
+    log::start(args.log, &args.log_filter)?;
+    let options = ServerOptions {
+        drain_grace: Duration::from_secs(args.drain_grace),
+        build: env!("CARGO_PKG_VERSION").to_owned(),
+        ..ServerOptions::default()
+    };
+    let mut server = Server::new(args.engine.build()).options(options);
+    for address in addresses(&args)? {
+        server = server.listen(address);
+    }
+    let bound = server.bind().await?;
+    for address in bound.addresses() {
+        output::line(format_args!("listening on {address}"));
+    }
+    let addresses: Vec<_> = bound.addresses().iter().map(ToString::to_string).collect();
+    tracing::info!(
+        engine = args.engine.name(),
+        ?addresses,
+        "serving, Ctrl-C drains"
+    );
+    bound.run(contextwire_server::stop_signal()).await?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn addresses(args: &ServeArgs) -> anyhow::Result<Vec<Listen>> {
+    let socket = match &args.socket {
+        Some(none) if none.as_os_str() == "none" => None,
+        Some(path) => Some(path.clone()),
+        None => Some(default_socket()?),
+    };
+    let listen: Vec<_> = socket
+        .map(Listen::Unix)
+        .into_iter()
+        .chain(args.listen.map(Listen::Tcp))
+        .collect();
+    anyhow::ensure!(
+        !listen.is_empty(),
+        "nothing to listen on: `--socket none` needs a --listen address"
+    );
+    Ok(listen)
+}
+
+#[cfg(not(unix))]
+fn addresses(args: &ServeArgs) -> anyhow::Result<Vec<Listen>> {
+    Ok(vec![Listen::Tcp(
+        args.listen
+            .unwrap_or(SocketAddr::from(([127, 0, 0, 1], 50_551))),
+    )])
+}
+
+/// Where `serve` listens and other commands look when nobody names a socket.
+///
+/// # Errors
+/// When the system knows neither a runtime nor a cache folder of this user.
+#[cfg(unix)]
+pub fn default_socket() -> anyhow::Result<PathBuf> {
+    let folder = dirs::runtime_dir().or_else(dirs::cache_dir);
+    let folder = folder.context("no runtime or cache folder for this user: name a --socket")?;
+    Ok(folder.join("contextwire/engine.sock"))
+}

@@ -1,0 +1,9 @@
+//! The parts of the `contextwire` command, for other programs and for tests.
+
+pub mod command;
+pub mod engine;
+pub mod log;
+pub mod output;
+pub mod replay;
+pub mod report;
+pub mod session;

@@ -1,0 +1,31 @@
+//! Log lines on standard error: for people by default, JSON for machines.
+
+use clap::ValueEnum;
+use tracing_subscriber::EnvFilter;
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// One readable line each.
+    #[default]
+    Human,
+    /// One JSON object each.
+    Json,
+}
+
+/// Starts logging. `filter` is a `tracing` filter such as `info` or `contextwire_server=debug`.
+///
+/// # Errors
+/// When the filter cannot be read.
+pub fn start(format: LogFormat, filter: &str) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(filter)
+        .map_err(|error| anyhow::anyhow!("--log-filter `{filter}` is no filter: {error}"))?;
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match format {
+        LogFormat::Human => lines.with_target(false).compact().init(),
+        LogFormat::Json => lines.json().flatten_event(true).init(),
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! `contextwire`: run, replay and inspect context engines.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use contextwire::command::{bench, call, describe, generate, replay, serve};
+use contextwire::output;
+
+/// Runs, replays and inspects context engines: what decides what an agent's model sees.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::ServeArgs),
+    Replay(replay::ReplayArgs),
+    Describe(describe::DescribeArgs),
+    Call(call::CallArgs),
+    Generate(generate::GenerateArgs),
+    Bench(bench::BenchArgs),
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Serve(args) => serve::run(args).await.map(|()| ExitCode::SUCCESS),
+        Command::Replay(args) => replay::run(args).await.map(|()| ExitCode::SUCCESS),
+        Command::Describe(args) => describe::run(args).await.map(|()| ExitCode::SUCCESS),
+        Command::Call(args) => call::run(args).await.map(|()| ExitCode::SUCCESS),
+        Command::Generate(args) => generate::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Bench(args) => bench::run(args).await,
+    };
+    done.unwrap_or_else(|error| {
+        output::problem(format_args!("error: {error:#}"));
+        ExitCode::from(output::exit_code(&error))
+    })
+}

@@ -1,0 +1,47 @@
+//! What a person or a script reads: results on standard output, everything else on standard error.
+
+use std::fmt::Display;
+use std::io::{IsTerminal, Write};
+
+use contextwire_client::{CallError, FailureClass};
+
+use crate::report::Surface;
+
+/// Prints a result; a reader that went away is no failure of ours.
+pub fn line(text: impl Display) {
+    let mut out = std::io::stdout().lock();
+    // A closed pipe ends the output, not the work.
+    let _closed = writeln!(out, "{text}").and_then(|()| out.flush()).is_err();
+}
+
+/// Prints a problem, or something worth knowing that is no result.
+pub fn problem(text: impl Display) {
+    let _closed = writeln!(std::io::stderr().lock(), "{text}").is_err();
+}
+
+/// Whether a person watches standard error, where progress goes.
+pub fn progress_is_watched() -> bool {
+    std::io::stderr().is_terminal()
+}
+
+/// What results are drawn on.
+pub fn surface() -> Surface {
+    let out = std::io::stdout();
+    if !out.is_terminal() {
+        return Surface::Plain;
+    }
+    // The terminal crate answers with a default where the size cannot be read.
+    Surface::Terminal {
+        columns: console::Term::stdout().size().1,
+    }
+}
+
+/// 2 usage, 3 configuration, 4 the engine cannot be reached, 5 the engine answered with an error,
+/// 1 anything else.
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    match error.downcast_ref::<CallError>().map(CallError::class) {
+        Some(FailureClass::Transient) => 4,
+        Some(FailureClass::Engine | FailureClass::Contract | FailureClass::Caller) => 5,
+        None => 1,
+    }
+}

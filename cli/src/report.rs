@@ -1,0 +1,14 @@
+//! What the commands print: plain values, a table for people, JSON for machines.
+//!
+//! The values hold what was measured and know nothing about where it comes from. Each of them
+//! serialises with `serde_json` and draws itself on a [`Surface`].
+
+mod describe;
+mod figure;
+mod replay;
+mod table;
+
+pub use describe::{Describe, HostRequirement, Limits};
+pub use figure::Millis;
+pub use replay::{ReplayReport, ReplayTotals, ReplayTurn};
+pub use table::Surface;

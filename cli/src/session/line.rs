@@ -1,0 +1,157 @@
+//! Splits a file into numbered lines, one in memory at a time.
+
+use std::io::{self, BufRead, Read};
+
+use bytes::Bytes;
+
+/// Longest line that is read, in bytes; a longer one is skipped without being kept in memory.
+pub(super) const MAX_LINE_BYTES: u64 = 64 * 1024 * 1024;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// One line without its terminator.
+pub(super) struct Line {
+    /// Counted from 1, blank lines included.
+    pub(super) number: u64,
+    pub(super) body: Body,
+    /// Whether a line feed ended it; only the last line of a file may lack one.
+    pub(super) terminated: bool,
+}
+
+pub(super) enum Body {
+    Text(Bytes),
+    /// Longer than the limit; the size in bytes.
+    TooLong(u64),
+}
+
+impl Line {
+    /// Whether it holds nothing but white space, which JSON Lines allows.
+    pub(super) fn is_blank(&self) -> bool {
+        match &self.body {
+            Body::Text(text) => text.iter().all(u8::is_ascii_whitespace),
+            Body::TooLong(_) => false,
+        }
+    }
+}
+
+pub(super) struct Lines<R> {
+    input: R,
+    number: u64,
+    limit: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(input: R, limit: u64) -> Self {
+        Self {
+            input,
+            number: 0,
+            limit,
+        }
+    }
+
+    /// The next line; `None` at the end of the input.
+    pub(super) fn next_line(&mut self) -> io::Result<Option<Line>> {
+        let mut text = Vec::new();
+        let read = (&mut self.input)
+            .take(self.limit)
+            .read_until(b'\n', &mut text)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        let terminated = text.last() == Some(&b'\n');
+        if !terminated && text.len() as u64 == self.limit {
+            let (rest, terminated) = self.skip_line()?;
+            if rest > 0 {
+                let body = Body::TooLong(self.limit + rest);
+                return Ok(Some(Line {
+                    number: self.number,
+                    body,
+                    terminated,
+                }));
+            }
+        }
+        if terminated {
+            text.pop();
+        }
+        if text.last() == Some(&b'\r') {
+            text.pop();
+        }
+        let mut text = Bytes::from(text);
+        if self.number == 1 && text.starts_with(BYTE_ORDER_MARK) {
+            text = text.slice(BYTE_ORDER_MARK.len()..);
+        }
+        Ok(Some(Line {
+            number: self.number,
+            body: Body::Text(text),
+            terminated,
+        }))
+    }
+
+    /// Drops everything up to and including the next line feed; how much that was, and whether
+    /// there was one.
+    fn skip_line(&mut self) -> io::Result<(u64, bool)> {
+        let mut skipped = 0;
+        loop {
+            let chunk = self.input.fill_buf()?;
+            if chunk.is_empty() {
+                return Ok((skipped, false));
+            }
+            let end = chunk.iter().position(|byte| *byte == b'\n');
+            let used = end.map_or(chunk.len(), |end| end + 1);
+            self.input.consume(used);
+            skipped += used as u64;
+            if end.is_some() {
+                return Ok((skipped, true));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(input: &[u8], limit: u64) -> Vec<(u64, Result<Vec<u8>, u64>, bool)> {
+        let mut lines = Lines::new(input, limit);
+        let mut all = Vec::new();
+        while let Some(line) = lines.next_line().unwrap() {
+            let body = match line.body {
+                Body::Text(text) => Ok(text.to_vec()),
+                Body::TooLong(bytes) => Err(bytes),
+            };
+            all.push((line.number, body, line.terminated));
+        }
+        all
+    }
+
+    #[test]
+    fn terminators_and_a_byte_order_mark_are_not_part_of_a_line() {
+        assert_eq!(
+            lines(b"\xef\xbb\xbfa\r\n\nb", 100),
+            [
+                (1, Ok(b"a".to_vec()), true),
+                (2, Ok(vec![]), true),
+                (3, Ok(b"b".to_vec()), false)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_skipped_and_the_next_one_is_read() {
+        assert_eq!(
+            lines(b"0123456789\nab\n", 4),
+            [(1, Err(11), true), (2, Ok(b"ab".to_vec()), true)]
+        );
+    }
+
+    #[test]
+    fn a_last_line_of_exactly_the_limit_is_kept() {
+        assert_eq!(lines(b"0123", 4), [(1, Ok(b"0123".to_vec()), false)]);
+    }
+
+    #[test]
+    fn no_bytes_are_no_lines() {
+        assert_eq!(lines(b"", 4), []);
+    }
+}

@@ -1,0 +1,76 @@
+//! Files that real hosts wrote; they lie beside the repository on development machines and are not
+//! part of it.
+
+use std::path::PathBuf;
+
+use crate::session::{HistoryView, Session, Strictness, read};
+
+fn recorded(path: &str, strictness: Strictness) -> Option<Session> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../shared")
+        .join(path);
+    if !path.exists() {
+        println!("skipped: {} is not on this machine", path.display());
+        return None;
+    }
+    Some(read(&path, strictness).unwrap())
+}
+
+#[test]
+fn a_version_1_session_of_pi_reads_without_a_problem() {
+    let path = "transcripts/coding-session-990.jsonl";
+    let Some(session) = recorded(path, Strictness::Strict) else {
+        return;
+    };
+    assert_eq!(session.header().version, 1);
+    assert_eq!(session.entries().count(), 1002);
+    let turns = session.turns(HistoryView::Full);
+    assert_eq!(turns.len(), 55);
+    assert_eq!(session.view(HistoryView::Full).messages().count(), 990);
+    // Both compactions were made to keep from a user message on.
+    let recorded = session.turns(HistoryView::Recorded);
+    let mut heads: Vec<Vec<(u64, &str)>> = recorded
+        .iter()
+        .map(|turn| {
+            turn.view
+                .messages()
+                .take(2)
+                .map(|m| (m.line(), m.role()))
+                .collect()
+        })
+        .collect();
+    heads.dedup_by_key(|head| head[0]);
+    assert_eq!(
+        heads,
+        [
+            vec![(2, "user")],
+            vec![(360, "compactionSummary"), (294, "user")],
+            vec![(629, "compactionSummary"), (552, "user")],
+        ]
+    );
+}
+
+#[test]
+fn rows_of_an_openclaw_store_read_as_the_first_of_their_sessions() {
+    let path = "samples/openclaw-transcript-events.jsonl";
+    let Some(session) = recorded(path, Strictness::Lenient) else {
+        return;
+    };
+    assert_eq!(session.header().version, 4);
+    assert_eq!(
+        session.header().id.as_deref(),
+        Some("ee03845c-c3d0-4c19-b2f5-25f9aa9759bd")
+    );
+    // The six rows of the child session.
+    assert_eq!(session.problems().len(), 6);
+    let sizes: Vec<_> = session
+        .turns(HistoryView::Full)
+        .iter()
+        .map(|turn| turn.view.messages().count())
+        .collect();
+    assert_eq!(sizes, [1, 3, 7, 9, 14]);
+    assert_eq!(
+        session.model().map(|model| model.id).as_deref(),
+        Some("mock-1")
+    );
+}

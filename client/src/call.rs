@@ -1,0 +1,180 @@
+//! One hook invocation as one value, and its answer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use contextwire_engine::{
+    Assemble, AssembleOutcome, Compact, Compacted, Hook, HookId, Ingest, Ingested, Session,
+};
+use contextwire_proto::limits;
+use tokio::time::Instant;
+
+use crate::error::CallError;
+
+/// What a host asks of an engine; one variant a hook.
+#[derive(Clone, Debug)]
+pub enum EngineRequest {
+    /// What is the model to see?
+    Assemble(Assemble),
+    /// Append this message.
+    Ingest(Ingest),
+    /// Make room.
+    Compact(Compact),
+}
+
+impl EngineRequest {
+    /// The hook.
+    pub fn hook(&self) -> Hook {
+        match self {
+            Self::Assemble(_) => Hook::Assemble,
+            Self::Ingest(_) => Hook::Ingest,
+            Self::Compact(_) => Hook::Compact,
+        }
+    }
+}
+
+/// What an engine answers; one variant a hook.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EngineReply {
+    /// To [`EngineRequest::Assemble`].
+    Assembled(AssembleOutcome),
+    /// To [`EngineRequest::Ingest`].
+    Ingested(Ingested),
+    /// To [`EngineRequest::Compact`].
+    Compacted(Compacted),
+}
+
+/// A hook invocation on its way through the stack.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// What is asked.
+    pub request: EngineRequest,
+    /// Of which session.
+    pub session: Session,
+    /// Identity of the invocation, equal in all its attempts.
+    pub hook_id: HookId,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// When the caller must have an answer.
+    pub deadline: Instant,
+    /// When the engine must have answered; before `deadline` by the host's reserve (R7.1).
+    pub share_ends: Instant,
+    /// Bytes that this call moved.
+    pub traffic: Traffic,
+}
+
+impl Call {
+    /// A first attempt that must be answered within `budget`.
+    pub fn new(session: Session, request: EngineRequest, budget: Duration) -> Self {
+        let now = Instant::now();
+        Self {
+            request,
+            session,
+            hook_id: HookId::mint(),
+            attempt: 1,
+            deadline: now + budget,
+            share_ends: now + limits::share(budget),
+            traffic: Traffic::default(),
+        }
+    }
+
+    /// The hook.
+    pub fn hook(&self) -> Hook {
+        self.request.hook()
+    }
+
+    /// What is left of the engine's share.
+    pub fn share(&self) -> Duration {
+        self.share_ends.saturating_duration_since(Instant::now())
+    }
+}
+
+/// Counts the bytes of a call's gRPC messages, each with its five bytes of framing; HTTP/2 and
+/// metadata come on top. Clones count together, so a failed call is accounted for as well.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    sent: AtomicU64,
+    received: AtomicU64,
+}
+
+const FRAMING_BYTES: u64 = 5;
+
+impl Traffic {
+    pub(crate) fn count_sent(&self, message_bytes: usize) {
+        self.0
+            .sent
+            .fetch_add(message_bytes as u64 + FRAMING_BYTES, Ordering::Relaxed);
+    }
+
+    pub(crate) fn count_received(&self, message_bytes: usize) {
+        self.0
+            .received
+            .fetch_add(message_bytes as u64 + FRAMING_BYTES, Ordering::Relaxed);
+    }
+
+    /// Bytes handed to the transport.
+    pub fn bytes_sent(&self) -> u64 {
+        self.0.sent.load(Ordering::Relaxed)
+    }
+
+    /// Bytes received.
+    pub fn bytes_received(&self) -> u64 {
+        self.0.received.load(Ordering::Relaxed)
+    }
+}
+
+/// Who answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServedBy {
+    /// The engine of that id.
+    Engine(String),
+    /// The host's own engine, in this process.
+    InProcess,
+}
+
+impl std::fmt::Display for ServedBy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Engine(id) => f.write_str(id),
+            Self::InProcess => f.write_str("in-process"),
+        }
+    }
+}
+
+/// A result with its origin (R7.6).
+#[derive(Clone, Debug)]
+pub struct Served<T> {
+    /// The result.
+    pub result: T,
+    /// Who gave it.
+    pub by: ServedBy,
+    /// Why the engine did not, where somebody else served.
+    pub reason: Option<Arc<CallError>>,
+    /// Bytes that the call moved.
+    pub traffic: Traffic,
+}
+
+impl<T> Served<T> {
+    /// The same origin with another result.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Served<U> {
+        let Self {
+            result,
+            by,
+            reason,
+            traffic,
+        } = self;
+        Served {
+            result: change(result),
+            by,
+            reason,
+            traffic,
+        }
+    }
+}
+
+/// What the stack's services answer.
+pub type Answer = Served<EngineReply>;

@@ -1,0 +1,32 @@
+//! The channel to an engine: lazy, with its own limits, and never half-open for long.
+
+use contextwire_proto::limits;
+use contextwire_proto::v1::context_engine_service_client::ContextEngineServiceClient;
+use tonic::transport::{Channel, Endpoint};
+
+use crate::target::Target;
+
+/// The stub that calls go through.
+pub(crate) type Stub = ContextEngineServiceClient<Channel>;
+
+/// A stub that connects when it is first used and again after a loss.
+///
+/// # Errors
+/// When the target cannot be written as an address.
+pub(crate) fn stub(
+    target: &Target,
+    max_message_bytes: usize,
+) -> Result<Stub, tonic::transport::Error> {
+    let endpoint = Endpoint::from_shared(target.to_string())?
+        .connect_timeout(limits::CONNECT_TIMEOUT)
+        .initial_stream_window_size(limits::STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(limits::CONNECTION_WINDOW_BYTES)
+        // Without pings a black-holed connection would be used again for ever.
+        .http2_keep_alive_interval(limits::KEEP_ALIVE_INTERVAL)
+        .keep_alive_timeout(limits::KEEP_ALIVE_TIMEOUT)
+        .keep_alive_while_idle(true)
+        .tcp_nodelay(true);
+    Ok(Stub::new(endpoint.connect_lazy())
+        .max_decoding_message_size(max_message_bytes)
+        .max_encoding_message_size(max_message_bytes))
+}

@@ -1,0 +1,83 @@
+//! Layer: the host owns every timer (R7.1). The engine gets its share, the reserve is the fallback's.
+
+use std::task::{Context, Poll};
+
+use contextwire_proto::limits;
+use futures_util::future::BoxFuture;
+use tokio::time::{Instant, timeout_at};
+use tower::{Layer, Service};
+
+use crate::call::{Answer, Call};
+use crate::error::CallError;
+
+/// Wraps a service of calls in [`Deadline`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DeadlineLayer;
+
+impl<S> Layer<S> for DeadlineLayer {
+    type Service = Deadline<S>;
+
+    fn layer(&self, inner: S) -> Deadline<S> {
+        Deadline { inner }
+    }
+}
+
+/// Ends each call when the engine's share is over, connecting and describing included.
+///
+/// Dropping the inner call is what tells the layers below; they cancel in band.
+#[derive(Clone, Debug)]
+pub(crate) struct Deadline<S> {
+    inner: S,
+}
+
+impl<S> Service<Call> for Deadline<S>
+where
+    S: Service<Call, Response = Answer, Error = CallError>,
+    S::Future: Send + 'static,
+{
+    type Response = Answer;
+    type Error = CallError;
+    type Future = BoxFuture<'static, Result<Answer, CallError>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut call: Call) -> Self::Future {
+        let now = Instant::now();
+        let share = limits::share(call.deadline.saturating_duration_since(now));
+        call.share_ends = now + share;
+        let answer = timeout_at(call.share_ends, self.inner.call(call));
+        Box::pin(async move {
+            answer
+                .await
+                .unwrap_or(Err(CallError::DeadlineExceeded { share }))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use contextwire_engine::{Assemble, Session, SessionId};
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::call::EngineRequest;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_engine_is_given_up_at_its_share() {
+        let silent =
+            tower::service_fn(|_: Call| std::future::pending::<Result<Answer, CallError>>());
+        let session = Session::new(SessionId::new("s").unwrap());
+        let request = EngineRequest::Assemble(Assemble::default());
+        let call = Call::new(session, request, Duration::from_secs(5));
+        let started = Instant::now();
+        let error = DeadlineLayer.layer(silent).oneshot(call).await.unwrap_err();
+        assert_eq!(started.elapsed(), Duration::from_millis(4750));
+        assert!(
+            matches!(error, CallError::DeadlineExceeded { share } if share == started.elapsed())
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! Layer: an engine is described before its first hook and again after a loss (PROTOCOL 1).
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use contextwire_engine::Hook;
+use contextwire_proto::handshake::{EngineDescription, HostDescription, Limits};
+use contextwire_proto::{limits, v1};
+use futures_util::future::BoxFuture;
+use tokio::time::{Instant, timeout};
+use tower::{Layer, Service};
+
+use crate::call::{Answer, Call};
+use crate::classify::classify;
+use crate::connect::Stub;
+use crate::error::{CallError, FailureClass};
+use crate::options::ClientOptions;
+
+/// A call and the engine that it goes to.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownCall {
+    pub(crate) call: Call,
+    pub(crate) engine: Arc<EngineDescription>,
+}
+
+/// What is known of one engine; shared by all clones of a client.
+#[derive(Debug)]
+pub(crate) struct Acquaintance {
+    stub: Stub,
+    host: HostDescription,
+    known: Mutex<Option<(Arc<EngineDescription>, Option<Instant>)>>,
+    asking: tokio::sync::Mutex<()>,
+}
+
+impl Acquaintance {
+    pub(crate) fn new(stub: Stub, options: &ClientOptions) -> Self {
+        let host = HostDescription {
+            protocol: limits::PROTOCOL,
+            id: options.host_id.clone(),
+            label: options.host_id.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            instance: uuid::Uuid::now_v7().to_string(),
+            capabilities: Vec::new(),
+            runtime_settings_versions: limits::RUNTIME_SETTINGS_VERSIONS.to_vec(),
+            limits: Limits {
+                max_message_bytes: Some(options.max_message_bytes as u64),
+                ..Limits::default()
+            },
+        };
+        Self {
+            stub,
+            host,
+            known: Mutex::new(None),
+            asking: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    /// The engine's description, asked for at most once at a time.
+    pub(crate) async fn engine(&self) -> Result<Arc<EngineDescription>, CallError> {
+        if let Some(known) = self.current() {
+            return Ok(known);
+        }
+        let _turn = self.asking.lock().await;
+        match self.current() {
+            Some(known) => Ok(known),
+            None => self.ask(Hook::Describe.profile().deadline).await,
+        }
+    }
+
+    /// Asks the engine now.
+    pub(crate) async fn ask(&self, share: Duration) -> Result<Arc<EngineDescription>, CallError> {
+        let share_ends = Instant::now() + share;
+        let mut stub = self.stub.clone();
+        let answer = timeout(
+            share,
+            stub.describe(v1::DescribeRequest::from(self.host.clone())),
+        )
+        .await
+        .map_err(|_| CallError::DeadlineExceeded { share })?
+        .map_err(|status| classify(status, share_ends))?;
+        let engine: EngineDescription = answer
+            .into_inner()
+            .try_into()
+            .map_err(|error| CallError::ContractViolation(format!("Describe: {error}")))?;
+        let engine = Arc::new(check(engine)?);
+        let expires = (!engine.ttl.is_zero()).then(|| Instant::now() + engine.ttl);
+        *self.lock() = Some((Arc::clone(&engine), expires));
+        Ok(engine)
+    }
+
+    /// The connection was lost: what comes back may be another build.
+    fn forget(&self) {
+        *self.lock() = None;
+    }
+
+    fn current(&self) -> Option<Arc<EngineDescription>> {
+        let known = self.lock();
+        let (engine, expires) = known.as_ref()?;
+        expires
+            .is_none_or(|at| Instant::now() < at)
+            .then(|| Arc::clone(engine))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<(Arc<EngineDescription>, Option<Instant>)>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Refuses an engine that this host cannot work with (HOST-SEMANTICS 3.2, BR-171).
+fn check(engine: EngineDescription) -> Result<EngineDescription, CallError> {
+    let (ours, theirs) = (limits::PROTOCOL, engine.protocol);
+    if ours.major != theirs.major {
+        return Err(CallError::Incompatible {
+            ours: format!("{}.{}", ours.major, ours.minor),
+            theirs: format!("{}.{}", theirs.major, theirs.minor),
+        });
+    }
+    match engine.info.problems() {
+        problems if problems.is_empty() => Ok(engine),
+        problems => Err(CallError::ContractViolation(problems.join("; "))),
+    }
+}
+
+/// Wraps a service of known calls in [`Describe`].
+#[derive(Clone, Debug)]
+pub(crate) struct DescribeLayer(pub(crate) Arc<Acquaintance>);
+
+impl<S> Layer<S> for DescribeLayer {
+    type Service = Describe<S>;
+
+    fn layer(&self, inner: S) -> Describe<S> {
+        Describe {
+            inner,
+            acquaintance: Arc::clone(&self.0),
+        }
+    }
+}
+
+/// Sends a call on together with its engine's description.
+#[derive(Clone, Debug)]
+pub(crate) struct Describe<S> {
+    inner: S,
+    acquaintance: Arc<Acquaintance>,
+}
+
+impl<S> Service<Call> for Describe<S>
+where
+    S: Service<KnownCall, Response = Answer, Error = CallError> + Clone + Send + 'static,
+    S::Future: Send + 'static,
+{
+    type Response = Answer;
+    type Error = CallError;
+    type Future = BoxFuture<'static, Result<Answer, CallError>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, call: Call) -> Self::Future {
+        // The service that said it is ready is the one that is called.
+        let spare = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, spare);
+        let acquaintance = Arc::clone(&self.acquaintance);
+        Box::pin(async move {
+            let engine = acquaintance.engine().await?;
+            let outcome = inner.call(KnownCall { call, engine }).await;
+            if outcome
+                .as_ref()
+                .is_err_and(|error| error.class() == FailureClass::Transient)
+            {
+                acquaintance.forget();
+            }
+            outcome
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! Why an engine did not answer a call.
+
+use std::time::Duration;
+
+use contextwire_proto::Reason;
+use tonic::Status;
+
+/// Who is at fault; the only thing that policies look at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FailureClass {
+    /// The caller stopped the call, or asked for something that cannot be.
+    Caller,
+    /// The way to the engine, or something that the engine depends on.
+    Transient,
+    /// The engine broke the contract of this call.
+    Contract,
+    /// The engine failed by its own word (R6.2).
+    Engine,
+}
+
+/// A call that the engine did not answer. Each text is one clause without its cause.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The engine's share of the deadline passed, in whatever phase the call was.
+    #[error("the engine did not answer within {share:?}")]
+    DeadlineExceeded {
+        /// The engine's share.
+        share: Duration,
+    },
+    /// The connection could not be made, or broke.
+    #[error("the engine cannot be reached: {detail}")]
+    Unreachable {
+        /// What the transport said, innermost first.
+        detail: String,
+        /// The status that the transport made of it.
+        #[source]
+        source: Box<Status>,
+    },
+    /// The engine answered with an error of the contract.
+    #[error("the engine answered {reason}: {message}")]
+    Refused {
+        /// The contract's reason.
+        reason: Reason,
+        /// The engine's text; never transcript content.
+        message: String,
+        /// When to try again, where the engine said so.
+        retry_after: Option<Duration>,
+    },
+    /// The engine's answer does not keep the contract.
+    #[error("the engine broke the contract: {0}")]
+    ContractViolation(String),
+    /// The engine speaks another major version of the protocol.
+    #[error("the engine speaks protocol {theirs}, this host speaks {ours}")]
+    Incompatible {
+        /// The host's version.
+        ours: String,
+        /// The engine's version.
+        theirs: String,
+    },
+    /// The engine does not have this method, or the host does not know the reason for its refusal.
+    #[error("the engine refused the call: {0}")]
+    Unsupported(String),
+    /// One message alone exceeds what may travel.
+    #[error("a message of {bytes} bytes exceeds the limit of {limit}")]
+    MessageTooLarge {
+        /// Its size.
+        bytes: u64,
+        /// What may travel.
+        limit: u64,
+    },
+    /// The client is gone or the runtime shuts down.
+    #[error("the call was abandoned")]
+    Abandoned,
+}
+
+impl CallError {
+    /// Who is at fault.
+    pub fn class(&self) -> FailureClass {
+        match self {
+            Self::DeadlineExceeded { .. } | Self::Unreachable { .. } => FailureClass::Transient,
+            Self::Refused { reason, .. } => class_of(*reason),
+            Self::ContractViolation(_) => FailureClass::Contract,
+            Self::Incompatible { .. }
+            | Self::Unsupported(_)
+            | Self::MessageTooLarge { .. }
+            | Self::Abandoned => FailureClass::Caller,
+        }
+    }
+
+    /// A stable word for reports: a reason of the contract, or what this host saw itself.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::DeadlineExceeded { .. } => "DEADLINE_EXCEEDED",
+            Self::Unreachable { .. } => "UNREACHABLE",
+            Self::Refused { reason, .. } => reason.name(),
+            Self::ContractViolation(_) => "CONTRACT_VIOLATION",
+            Self::Incompatible { .. } => "VERSION_UNSUPPORTED",
+            Self::Unsupported(_) => "UNSUPPORTED",
+            Self::MessageTooLarge { .. } => "MESSAGE_TOO_LARGE",
+            Self::Abandoned => "ABANDONED",
+        }
+    }
+}
+
+fn class_of(reason: Reason) -> FailureClass {
+    match reason {
+        Reason::EngineFailure => FailureClass::Engine,
+        Reason::TranscriptDigestMismatch | Reason::ContractViolation => FailureClass::Contract,
+        Reason::Draining
+        | Reason::Overloaded
+        | Reason::DependencyUnavailable
+        | Reason::InProgress
+        | Reason::Quota
+        | Reason::Unauthenticated
+        | Reason::PermissionDenied
+        | Reason::DeadlineExceeded => FailureClass::Transient,
+        Reason::UnknownField
+        | Reason::InvalidRequest
+        | Reason::VersionUnsupported
+        | Reason::CapabilityRequired
+        | Reason::NotUnderstood
+        | Reason::HostCallUnavailable
+        | Reason::TranscriptUnavailable
+        | Reason::PreparationExpired
+        | Reason::GenerationConflict
+        | Reason::HookClosed
+        | Reason::IdempotencyConflict
+        | Reason::MethodAbsent
+        | Reason::MessageTooLarge
+        | Reason::Cancelled => FailureClass::Caller,
+    }
+}

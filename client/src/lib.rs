@@ -1,0 +1,46 @@
+//! What a host links: calls a context engine, never waits beyond a deadline, says who answered.
+//!
+//! ```no_run
+//! use contextwire_client::{EngineClient, Target};
+//! use contextwire_engine::{Assemble, Message, Session, SessionId, Transcript};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let target: Target = "unix:/run/user/1000/contextwire/engine.sock".parse()?;
+//! let client = EngineClient::new(&target)?;
+//! let session = Session::new(SessionId::new("main")?);
+//!
+//! let mut transcript = Transcript::new();
+//! transcript.push(Message::from_payload(r#"{"role":"user","content":"hello"}"#));
+//! let request = Assemble { transcript, ..Assemble::default() };
+//!
+//! // Dead, slow or wrong, the engine cannot take this turn: somebody answers and says so.
+//! let served = client.assemble(&session, request).await?;
+//! println!("{} messages by {}", served.result.messages().count(), served.by);
+//! # Ok(())
+//! # }
+//! ```
+
+mod call;
+mod classify;
+mod client;
+mod connect;
+mod deadline;
+mod describe;
+mod error;
+mod fallback;
+#[cfg(feature = "local")]
+mod local;
+mod options;
+mod stack;
+mod sync;
+mod target;
+mod trace;
+mod transport;
+
+pub use call::{Answer, Call, EngineReply, EngineRequest, Served, ServedBy, Traffic};
+pub use client::{Context, EngineClient};
+pub use contextwire_engine as engine;
+pub use contextwire_proto::handshake;
+pub use error::{CallError, FailureClass};
+pub use options::{ClientOptions, OnEngineFailure};
+pub use target::{InvalidTarget, Target};

@@ -1,0 +1,39 @@
+//! The stack that every call goes through, and why each layer is where it is.
+
+use std::sync::Arc;
+
+use tower::util::BoxCloneSyncService;
+use tower::{Layer, ServiceBuilder};
+
+use crate::call::{Answer, Call};
+use crate::connect::Stub;
+use crate::deadline::DeadlineLayer;
+use crate::describe::{Acquaintance, DescribeLayer};
+use crate::error::CallError;
+use crate::fallback::FallbackLayer;
+use crate::options::{ClientOptions, OnEngineFailure};
+use crate::sync::SyncLayer;
+use crate::trace::TraceLayer;
+use crate::transport::Transport;
+
+/// A service of calls.
+pub(crate) type Stack = BoxCloneSyncService<Call, Answer, CallError>;
+
+/// Builds the stack over a stub.
+pub(crate) fn stack(stub: Stub, known: Arc<Acquaintance>, options: &ClientOptions) -> Stack {
+    let engine = ServiceBuilder::new()
+        // Every phase below, connecting included, is inside the engine's share.
+        .layer(DeadlineLayer)
+        // What an engine is decides what it is sent.
+        .layer(DescribeLayer(known))
+        // Knows what the engine holds; below it there are only wire types.
+        .layer(SyncLayer::new(options.max_message_bytes))
+        .service(Transport::new(stub));
+    match options.on_engine_failure {
+        // Sees every failure below, and records who answered above.
+        OnEngineFailure::Substitute => {
+            Stack::new(TraceLayer.layer(FallbackLayer::default().layer(engine)))
+        }
+        OnEngineFailure::Fail => Stack::new(TraceLayer.layer(engine)),
+    }
+}

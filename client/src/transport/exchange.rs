@@ -1,0 +1,233 @@
+//! One streaming call from its start to its one result: reads while it writes (R1.8), answers what
+//! the engine asks, cancels in band.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+
+use contextwire_proto::frame::{CancelReason, EngineFrame, HostFrame};
+use contextwire_proto::{Reason, limits, v1};
+use prost::Message as _;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Status, Streaming};
+
+use super::check_size;
+use super::rpc::{Opening, StreamingRpc};
+use crate::call::Traffic;
+use crate::classify::classify;
+use crate::connect::Stub;
+use crate::error::CallError;
+use crate::sync::Upload;
+
+/// Frames that may wait for the connection; parts stay with the upload until there is room.
+const OUTGOING: usize = 4;
+
+/// What a call on the wire needs.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) stub: Stub,
+    /// Triggered when the caller gives up.
+    pub(crate) stop: CancellationToken,
+    pub(crate) share_ends: Instant,
+    pub(crate) max_bytes: usize,
+    pub(crate) traffic: Traffic,
+}
+
+impl Exchange {
+    /// Runs the call. The upload learns what the engine acknowledged, also after the caller left.
+    pub(crate) async fn run<R: StreamingRpc>(
+        self,
+        start: Box<R::Start>,
+        upload: Option<Box<Upload>>,
+    ) -> Result<R::Result, CallError> {
+        let mut upload = upload;
+        let outcome = self.converse::<R>(start, upload.as_deref_mut()).await;
+        match (&outcome, upload) {
+            (Ok(_), Some(upload)) => upload.acknowledge(),
+            (
+                Err(CallError::Refused {
+                    reason: Reason::TranscriptDigestMismatch,
+                    ..
+                }),
+                Some(upload),
+            ) => {
+                upload.mismatch();
+            }
+            (Ok(_) | Err(_), _) => {}
+        }
+        outcome
+    }
+
+    async fn converse<R: StreamingRpc>(
+        self,
+        start: Box<R::Start>,
+        upload: Option<&mut Upload>,
+    ) -> Result<R::Result, CallError> {
+        let (frames, outgoing) = mpsc::channel(OUTGOING);
+        let mut request = Request::new(ReceiverStream::new(outgoing));
+        let share = self.share_ends.saturating_duration_since(Instant::now());
+        request.set_timeout(share + limits::STREAM_TIMEOUT_SLACK);
+        let opening = R::open(self.stub.clone(), request);
+        let mut conversation = Conversation::<R> {
+            frames: Some(frames),
+            waiting: VecDeque::from([HostFrame::Start(start)]),
+            inbound: Inbound::Opening(opening),
+            upload,
+            result: None,
+            exchange: &self,
+        };
+        conversation.run().await
+    }
+}
+
+/// The engine's side of the stream: not answered yet, or open.
+enum Inbound<W> {
+    Opening(Opening<W>),
+    Open(Box<Streaming<W>>),
+}
+
+impl<W> Inbound<W> {
+    /// The next frame; safe to cancel.
+    async fn next(&mut self) -> Result<Option<W>, Status> {
+        loop {
+            match self {
+                Self::Opening(opening) => {
+                    let answer = Pin::new(opening).await?;
+                    *self = Self::Open(Box::new(answer.into_inner()));
+                }
+                Self::Open(stream) => return stream.message().await,
+            }
+        }
+    }
+}
+
+struct Conversation<'a, R: StreamingRpc> {
+    /// Dropped to close the host's side.
+    frames: Option<mpsc::Sender<R::HostWire>>,
+    waiting: VecDeque<HostFrame<R::Start>>,
+    inbound: Inbound<R::EngineWire>,
+    upload: Option<&'a mut Upload>,
+    result: Option<R::Result>,
+    exchange: &'a Exchange,
+}
+
+impl<R: StreamingRpc> Conversation<'_, R> {
+    async fn run(&mut self) -> Result<R::Result, CallError> {
+        let stop = self.exchange.stop.clone();
+        let mut stopped = false;
+        loop {
+            let owes = self.owes();
+            let frames = self.frames.clone();
+            tokio::select! {
+                biased;
+                () = stop.cancelled(), if !stopped => {
+                    stopped = true;
+                    self.cancel();
+                }
+                frame = self.inbound.next() => match frame.map_err(|status| self.failed(status))? {
+                    Some(wire) => self.receive(wire)?,
+                    None => return self.ended(),
+                },
+                Some(Ok(room)) = async { Some(frames?.reserve_owned().await) }, if owes => {
+                    if let Some(wire) = self.next_frame()? {
+                        room.send(wire);
+                    }
+                }
+            }
+        }
+    }
+
+    fn owes(&self) -> bool {
+        let parts = self
+            .upload
+            .as_ref()
+            .is_some_and(|upload| upload.owes_parts());
+        self.frames.is_some() && (parts || !self.waiting.is_empty())
+    }
+
+    /// The next frame that the host owes, checked and counted.
+    fn next_frame(&mut self) -> Result<Option<R::HostWire>, CallError> {
+        let frame = self.waiting.pop_front().or_else(|| {
+            self.upload
+                .as_mut()
+                .and_then(|upload| upload.next_part())
+                .map(HostFrame::Transcript)
+        });
+        let Some(frame) = frame else { return Ok(None) };
+        let wire = R::HostWire::from(frame);
+        let bytes = wire.encoded_len();
+        check_size(bytes, self.exchange.max_bytes)?;
+        self.exchange.traffic.count_sent(bytes);
+        Ok(Some(wire))
+    }
+
+    fn receive(&mut self, wire: R::EngineWire) -> Result<(), CallError> {
+        self.exchange.traffic.count_received(wire.encoded_len());
+        if self.result.is_some() {
+            return Err(violation("a frame after the result"));
+        }
+        match R::engine_frame(wire).map_err(|error| violation(error.to_string()))? {
+            EngineFrame::Result(result) => {
+                if self.owes() && !self.exchange.stop.is_cancelled() {
+                    return Err(violation("a result before the list was sent"));
+                }
+                self.result = Some(*result);
+                self.frames = None;
+            }
+            EngineFrame::NeedTranscript(need) => match &mut self.upload {
+                Some(upload) => upload.answer(&need)?,
+                None => return Err(violation("this hook carries no transcript")),
+            },
+            EngineFrame::HostCall(call) => self.waiting.push_back(unavailable(call.call_id)),
+            // A newer engine's frame that this host can do without.
+            EngineFrame::Unknown => {}
+            EngineFrame::Progress(progress, _) => {
+                tracing::debug!(phase = %progress.phase, fraction = progress.fraction, "the engine is at work");
+            }
+        }
+        Ok(())
+    }
+
+    /// The stream ended well; that is an answer only with a result (R1.3).
+    fn ended(&mut self) -> Result<R::Result, CallError> {
+        self.result
+            .take()
+            .ok_or_else(|| violation("the stream ended without a result"))
+    }
+
+    fn failed(&self, status: Status) -> CallError {
+        classify(status, self.exchange.share_ends)
+    }
+
+    /// Tells the engine to stop; nothing else is sent any more.
+    fn cancel(&mut self) {
+        let late = Instant::now() >= self.exchange.share_ends;
+        let reason = if late {
+            CancelReason::Deadline
+        } else {
+            CancelReason::CallerAbort
+        };
+        if let Some(upload) = &mut self.upload {
+            upload.abandon_parts();
+        }
+        self.waiting.clear();
+        self.waiting.push_back(HostFrame::Cancel(reason));
+    }
+}
+
+fn violation(problem: impl Into<String>) -> CallError {
+    CallError::ContractViolation(problem.into())
+}
+
+/// This host serves no calls back; saying so is an answer (R1.4).
+fn unavailable<S>(call_id: String) -> HostFrame<S> {
+    let error = v1::HostCallError {
+        reason: Reason::HostCallUnavailable.name().to_owned(),
+        message: "this host serves no calls back".to_owned(),
+        retryable: false,
+    };
+    let outcome = Some(v1::host_call_result::Outcome::Error(error));
+    HostFrame::HostCallResult(Box::new(v1::HostCallResult { call_id, outcome }))
+}

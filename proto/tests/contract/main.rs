@@ -1,0 +1,11 @@
+//! The contract as others see it: its descriptor, its vectors, its codec.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
+
+mod codec;
+mod golden;
+mod options;
+mod vectors;

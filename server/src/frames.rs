@@ -1,0 +1,82 @@
+//! The two directions of a streaming hook, as frames.
+
+use contextwire_proto::frame::{EngineFrame, HostFrame};
+use contextwire_proto::{ConvertError, Reason, Refusal};
+use tokio::sync::mpsc;
+use tonic::{Status, Streaming};
+
+use crate::hook::StreamingHook;
+use crate::refuse;
+
+/// Frames that may wait for a slow host.
+pub(crate) const OUTBOUND: usize = 8;
+
+/// Frames of one call.
+pub(crate) struct Frames<H: StreamingHook> {
+    inbound: Streaming<H::HostWire>,
+    inbound_open: bool,
+    outbound: mpsc::Sender<Result<H::EngineWire, Status>>,
+}
+
+impl<H: StreamingHook> Frames<H> {
+    pub(crate) fn new(
+        inbound: Streaming<H::HostWire>,
+        outbound: mpsc::Sender<Result<H::EngineWire, Status>>,
+    ) -> Self {
+        Self {
+            inbound,
+            inbound_open: true,
+            outbound,
+        }
+    }
+
+    /// The first frame, which has to be a start.
+    pub(crate) async fn start(&mut self) -> Result<H::Start, Status> {
+        match self.next().await? {
+            Some(HostFrame::Start(start)) => Ok(*start),
+            Some(
+                HostFrame::Transcript(_) | HostFrame::HostCallResult(_) | HostFrame::Cancel(_),
+            ) => Err(refuse::violation("the first frame has to be a start")),
+            None => Err(
+                Refusal::new(Reason::InvalidRequest, "the stream ended before its start")
+                    .violation("start", "missing")
+                    .into_status(),
+            ),
+        }
+    }
+
+    /// The host's next frame; `None` once it closed its side. Safe to cancel.
+    pub(crate) async fn next(&mut self) -> Result<Option<HostFrame<H::Start>>, Status> {
+        match self
+            .inbound
+            .message()
+            .await
+            .map_err(refuse::from_transport)?
+        {
+            Some(wire) => {
+                let frame = H::host_frame(wire).map_err(ConvertError::into_status)?;
+                Ok(Some(frame))
+            }
+            None => {
+                self.inbound_open = false;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether the host may still send.
+    pub(crate) fn is_open(&self) -> bool {
+        self.inbound_open
+    }
+
+    /// Sends a frame; waits while the host reads slowly.
+    pub(crate) async fn send(&self, frame: EngineFrame<H::Result>) {
+        // A host that is gone ends the call by `gone`, not here.
+        let _gone = self.outbound.send(Ok(frame.into())).await.is_err();
+    }
+
+    /// Ends the call with a status.
+    pub(crate) async fn fail(&self, status: Status) {
+        let _gone = self.outbound.send(Err(status)).await.is_err();
+    }
+}

@@ -1,0 +1,112 @@
+//! The life of one streaming hook: start, work under a budget, one result or one status.
+
+mod assemble;
+mod compact;
+mod describe;
+mod ingest;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use contextwire_engine::{Hook, HookContext};
+use contextwire_proto::frame::{EngineFrame, HostFrame};
+use contextwire_proto::{CallContext, ConvertError};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+use tracing::Instrument;
+
+pub(crate) use assemble::AssembleHook;
+pub(crate) use compact::CompactHook;
+pub(crate) use describe::describe;
+pub(crate) use ingest::ingest;
+
+use crate::budget;
+use crate::drain::HookPermit;
+use crate::frames::{Frames, OUTBOUND};
+use crate::refuse;
+use crate::shared::Shared;
+
+/// What a streaming RPC answers.
+pub(crate) type FrameStream<W> = ReceiverStream<Result<W, Status>>;
+
+/// One streaming hook: its types on the wire and what it does after the start.
+pub(crate) trait StreamingHook: Sized + Send + Sync + 'static {
+    /// Which one.
+    const HOOK: Hook;
+    /// The host's frames on the wire.
+    type HostWire: Send + 'static;
+    /// The engine's frames on the wire.
+    type EngineWire: From<EngineFrame<Self::Result>> + Send + 'static;
+    /// The first frame.
+    type Start: Send + 'static;
+    /// The last frame.
+    type Result: Send + 'static;
+
+    /// Reads a frame of the host.
+    fn host_frame(wire: Self::HostWire) -> Result<HostFrame<Self::Start>, ConvertError>;
+
+    /// The call's own description.
+    fn call(start: &Self::Start) -> &CallContext;
+
+    /// The hook's work.
+    fn run(
+        shared: Arc<Shared>,
+        frames: &mut Frames<Self>,
+        start: Self::Start,
+        cx: HookContext,
+    ) -> impl Future<Output = Result<Self::Result, Status>> + Send;
+}
+
+/// Admits a call and answers with its frames.
+pub(crate) fn open<H: StreamingHook>(
+    shared: &Arc<Shared>,
+    request: Request<Streaming<H::HostWire>>,
+) -> Result<Response<FrameStream<H::EngineWire>>, Status> {
+    let permit = shared.drain.admit().ok_or_else(refuse::draining)?;
+    let header = budget::header_deadline(request.metadata())?;
+    let (outbound, answers) = mpsc::channel(OUTBOUND);
+    let frames = Frames::<H>::new(request.into_inner(), outbound.clone());
+    let span = tracing::debug_span!("contextwire.server.hook", hook = %H::HOOK);
+    let call = serve(Arc::clone(shared), frames, header, permit, outbound).instrument(span);
+    shared.drain.spawn(call);
+    Ok(Response::new(ReceiverStream::new(answers)))
+}
+
+/// Runs a call to its one result or status, or until its host is gone.
+async fn serve<H: StreamingHook>(
+    shared: Arc<Shared>,
+    mut frames: Frames<H>,
+    header: Option<Instant>,
+    permit: HookPermit,
+    outbound: mpsc::Sender<Result<H::EngineWire, Status>>,
+) {
+    let outcome = tokio::select! {
+        outcome = work(shared, &mut frames, header) => outcome,
+        () = permit.stopping() => Err(refuse::draining()),
+        // Dropping the work stops the engine.
+        () = outbound.closed() => return,
+    };
+    match outcome {
+        Ok(result) => frames.send(EngineFrame::Result(Box::new(result))).await,
+        Err(status) => frames.fail(status).await,
+    }
+}
+
+async fn work<H: StreamingHook>(
+    shared: Arc<Shared>,
+    frames: &mut Frames<H>,
+    header: Option<Instant>,
+) -> Result<H::Result, Status> {
+    let limit = header.unwrap_or_else(|| Instant::now() + budget::START_LIMIT);
+    let out_of_time = |_| refuse::deadline(H::HOOK);
+    let start = timeout_at(limit, frames.start())
+        .await
+        .map_err(out_of_time)??;
+    let mut cx = H::call(&start).hook_context(H::HOOK.profile().deadline);
+    budget::clamp(&mut cx, header);
+    timeout_at(cx.deadline, H::run(shared, frames, start, cx))
+        .await
+        .map_err(out_of_time)?
+}

@@ -1,0 +1,31 @@
+//! Serves any context engine over gRPC.
+//!
+//! An engine author implements one trait and gets the rest: frames, mirrors that keep the wire cost
+//! at what changed, budgets and cancellation that stop the work, panics that end one call only,
+//! health, reflection, private sockets, drain.
+//!
+//! ```no_run
+#![doc = include_str!("../examples/minimal.rs")]
+//! ```
+
+mod budget;
+mod drain;
+mod engine_call;
+mod frames;
+mod hook;
+mod intake;
+mod listen;
+mod mirror;
+mod options;
+mod refuse;
+mod server;
+mod service;
+mod shared;
+mod signal;
+mod size;
+
+pub use contextwire_engine as engine;
+pub use listen::{Listen, ListenError};
+pub use options::ServerOptions;
+pub use server::{BoundServer, ServeError, Server};
+pub use signal::stop_signal;

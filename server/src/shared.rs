@@ -1,0 +1,17 @@
+//! What every hook of a server uses.
+
+use contextwire_engine::AnyEngine;
+
+use crate::drain::Drain;
+use crate::mirror::Mirrors;
+use crate::options::ServerOptions;
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) engine: AnyEngine,
+    pub(crate) mirrors: Mirrors,
+    pub(crate) drain: Drain,
+    pub(crate) options: ServerOptions,
+    /// Random per start, so that a host notices a restart.
+    pub(crate) instance_id: String,
+}

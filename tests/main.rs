@@ -1,0 +1,4 @@
+//! Tests across crates and processes: one module a subject.
+
+#[cfg(test)]
+mod tidy;
