@@ -1,4 +1,26 @@
 //! Tests across crates and processes: one module a subject.
 
 #[cfg(test)]
+mod bad_input;
+#[cfg(test)]
+mod bad_wire;
+#[cfg(test)]
+mod drain;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod frames;
+#[cfg(test)]
+mod harness;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod session;
+#[cfg(test)]
+mod sync;
+#[cfg(test)]
+mod sync_wire;
+#[cfg(test)]
+mod thin_path;
+#[cfg(test)]
 mod tidy;

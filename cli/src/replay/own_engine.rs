@@ -45,8 +45,7 @@ impl OwnEngine {
     /// # Errors
     /// When the process cannot be started or does not get ready.
     pub async fn start(engine: EngineChoice) -> Result<Self, OwnEngineError> {
-        let folder = tempfile::Builder::new().prefix("contextwire-").tempdir();
-        let folder = folder.map_err(io("create a private folder"))?;
+        let folder = private_folder().map_err(io("create a private folder"))?;
         let (child, target) = spawn(engine, &folder).await?;
         Ok(Self {
             engine,
@@ -102,6 +101,17 @@ async fn spawn(engine: EngineChoice, folder: &TempDir) -> Result<(Child, Target)
         .strip_prefix(READY)
         .and_then(|target| target.parse().ok());
     Ok((child, target.ok_or(OwnEngineError::NotReady)?))
+}
+
+fn private_folder() -> std::io::Result<TempDir> {
+    let mut folder = tempfile::Builder::new();
+    folder.prefix("contextwire-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        folder.permissions(std::fs::Permissions::from_mode(0o700));
+    }
+    folder.tempdir()
 }
 
 #[cfg(unix)]

@@ -46,8 +46,18 @@ pub(crate) struct Rendered {
     /// Index of its first message; its place in the order.
     pub(crate) first: usize,
     pub(crate) items: Vec<Item>,
-    /// Whether a list may start with it.
-    pub(crate) can_lead: bool,
+    pub(crate) lead: Lead,
+}
+
+/// Whether a conversation may start with a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lead {
+    /// Providers take it as the user's.
+    Yes,
+    /// It is the model's.
+    No,
+    /// It stands outside the conversation: the next unit decides.
+    Aside,
 }
 
 impl Rendered {
@@ -78,7 +88,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
     pub(crate) fn single(&self, index: usize, reason: &'static str) -> Option<Rendered> {
         let mut item = self.item(index, &mut Pressure::default())?;
         item.reason = reason;
-        Some(Rendered { first: index, items: vec![item], can_lead: true })
+        Some(Rendered { first: index, items: vec![item], lead: Lead::Yes })
     }
 
     /// An invented user message in front of a unit that cannot lead.
@@ -86,7 +96,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
         let first = before.unwrap_or_default();
         let timestamp = self.slice.message(first).and_then(Message::timestamp_ms);
         let item = self.invented(invent::opening(timestamp), "a list starts with a user message");
-        Rendered { first, items: vec![item], can_lead: true }
+        Rendered { first, items: vec![item], lead: Lead::Yes }
     }
 
     fn unit(&self, unit: &Unit, pressure: &mut Pressure) -> Rendered {
@@ -99,8 +109,12 @@ impl<'s, 'a> Renderer<'s, 'a> {
                 self.invented(invent::missing_result(caller, body, id), "no result was recorded")
             }));
         }
-        let role = self.slice.message(unit.first).map(Message::role);
-        Rendered { first: unit.first, items, can_lead: role != Some("assistant") }
+        let lead = match self.slice.message(unit.first).map(Message::role) {
+            Some("assistant") => Lead::No,
+            Some("system" | "developer") => Lead::Aside,
+            Some(_) | None => Lead::Yes,
+        };
+        Rendered { first: unit.first, items, lead }
     }
 
     fn item(&self, index: usize, pressure: &mut Pressure) -> Option<Item> {

@@ -2,7 +2,7 @@
 
 use contextwire_engine::tokens::IMAGE_TOKENS;
 
-use crate::render::{Item, Pressure, Rendered, Renderer};
+use crate::render::{Item, Lead, Pressure, Rendered, Renderer};
 use crate::shorten::level;
 use crate::slice::{GoOn, MIN_RESULT_TOKENS};
 use crate::unit::Turn;
@@ -185,8 +185,14 @@ impl Chosen<'_, '_, '_> {
     fn finish(self) -> Selection {
         let Self { renderer, head, mut units, is_cut, has_summary, .. } = self;
         units.sort_by_key(|unit| unit.first);
-        let first = units.first().filter(|unit| !unit.can_lead && !has_summary);
-        let opening = first.map(|unit| renderer.opening(Some(unit.first)));
-        Selection { units: head.into_iter().chain(opening).chain(units).collect(), is_cut }
+        let first = units.iter().position(|unit| unit.lead != Lead::Aside);
+        let opening = first.and_then(|at| {
+            let unit = units.get(at).filter(|unit| unit.lead == Lead::No && !has_summary)?;
+            Some((at, renderer.opening(Some(unit.first))))
+        });
+        if let Some((at, opening)) = opening {
+            units.insert(at, opening);
+        }
+        Selection { units: head.into_iter().chain(units).collect(), is_cut }
     }
 }

@@ -32,8 +32,19 @@ fn any_message() -> impl Strategy<Value = Message> {
     ]
 }
 
-fn any_list() -> impl Strategy<Value = Transcript> {
-    prop::collection::vec(any_message(), 0..40).prop_map(list)
+/// A transcript that shows itself when a property fails.
+#[derive(Clone)]
+struct Shown(Transcript);
+
+impl std::fmt::Debug for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let payloads = self.0.iter().map(|m| String::from_utf8_lossy(m.payload()));
+        f.debug_list().entries(payloads).finish()
+    }
+}
+
+fn any_list() -> impl Strategy<Value = Shown> {
+    prop::collection::vec(any_message(), 0..40).prop_map(|messages| Shown(list(messages)))
 }
 
 fn any_window() -> impl Strategy<Value = Window<'static>> {
@@ -51,12 +62,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn every_answer_is_valid_within_budget_and_repeatable(transcript in any_list(), window in any_window()) {
+    fn every_answer_is_valid_within_budget_and_repeatable(Shown(transcript) in any_list(), window in any_window()) {
         checked(&transcript, &window);
     }
 
     #[test]
-    fn without_a_budget_every_user_message_stays(transcript in any_list()) {
+    fn without_a_budget_every_user_message_stays(Shown(transcript) in any_list()) {
         let reply = checked(&transcript, &included(0));
         let out = shown(&transcript, &reply);
         for own in transcript.iter().filter(|m| m.role() == "user" && !contextwire_windowed::is_blank(m)) {
@@ -65,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn a_larger_budget_never_shows_fewer_user_messages(transcript in any_list(), budget in 50u64..3_000) {
+    fn a_larger_budget_never_shows_fewer_user_messages(Shown(transcript) in any_list(), budget in 50u64..3_000) {
         let users = |budget| {
             let reply = checked(&transcript, &included(budget));
             shown(&transcript, &reply).iter().filter(|m| m.role() == "user" && !m.is_synthetic()).count()
