@@ -62,7 +62,7 @@ mod tests {
     fn every_unit_is_read_and_nothing_else() {
         assert_eq!(
             parse("99999999H"),
-            Some(Duration::from_secs(99_999_999 * 3600))
+            Some(Duration::from_hours(99_999_999))
         );
         assert_eq!(parse("250m"), Some(Duration::from_millis(250)));
         assert_eq!(parse("7u"), Some(Duration::from_micros(7)));
