@@ -1,6 +1,7 @@
 //! What the tests on real sockets share: places to listen at, engines that run there and can be
 //! killed, a proxy that counts and cuts connections, and a host that speaks in single frames.
 
+mod bytes;
 mod engine;
 mod messages;
 mod place;
@@ -11,17 +12,21 @@ mod wire;
 use std::future::Future;
 use std::time::Duration;
 
+pub(crate) use bytes::{encoded, framed, post};
 pub(crate) use engine::{Gate, TestEngine};
 pub(crate) use messages::{message, session, transcript, view};
 pub(crate) use place::{Place, Running};
 pub(crate) use proxy::Proxy;
 pub(crate) use raw::{
-    RawAssemble, RawCompact, Stub, channel, edit_update, start, start_over, stub, update,
+    RawAssemble, RawCompact, Stub, channel, edit_update, refusal, start, start_over, stub, update,
 };
 pub(crate) use wire::{Listener, Wire, connect};
 
+/// A deadline where nothing is about time.
+pub(crate) const PATIENT: Duration = Duration::from_mins(1);
+
 /// A wait that would otherwise last for ever. Nothing is timed with it.
-const HUNG: Duration = Duration::from_secs(60);
+const HUNG: Duration = Duration::from_mins(2);
 
 /// What comes of `work`; panics when nothing does.
 pub(crate) async fn soon<T>(work: impl Future<Output = T>) -> T {

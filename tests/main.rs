@@ -1,6 +1,8 @@
 //! Tests across crates and processes: one module a subject.
 
 #[cfg(test)]
+mod absent;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod bad_wire;
@@ -16,6 +18,8 @@ mod harness;
 mod hostile;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+mod stops;
 #[cfg(test)]
 mod sync;
 #[cfg(test)]

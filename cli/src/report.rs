@@ -3,11 +3,13 @@
 //! The values hold what was measured and know nothing about where it comes from. Each of them
 //! serialises with `serde_json` and draws itself on a [`Surface`].
 
+mod bench;
 mod describe;
 mod figure;
 mod replay;
 mod table;
 
+pub use bench::{BenchReport, BenchRow};
 pub use describe::{Describe, HostRequirement, Limits};
 pub use figure::Millis;
 pub use replay::{ReplayReport, ReplayTotals, ReplayTurn};

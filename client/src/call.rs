@@ -56,6 +56,8 @@ pub struct Call {
     pub hook_id: HookId,
     /// Which attempt, from 1.
     pub attempt: u32,
+    /// How long the caller waits, from when it called.
+    pub budget: Duration,
     /// When the caller must have an answer.
     pub deadline: Instant,
     /// When the engine must have answered; before `deadline` by the host's reserve (R7.1).
@@ -73,6 +75,7 @@ impl Call {
             session,
             hook_id: HookId::mint(),
             attempt: 1,
+            budget,
             deadline: now + budget,
             share_ends: now + limits::share(budget),
             traffic: Traffic::default(),

@@ -41,7 +41,7 @@ pub(crate) fn classify(status: Status, share_ends: Instant) -> CallError {
         | Code::Unavailable
         | Code::DataLoss => CallError::Unreachable {
             detail: innermost(&status),
-            source: Box::new(status),
+            status: Box::new(status),
         },
     }
 }

@@ -134,7 +134,20 @@ impl EngineClient {
         session: &Session,
         request: Ingest,
     ) -> Result<Served<Ingested>, CallError> {
-        let deadline = Hook::Ingest.profile().deadline;
+        self.ingest_within(session, request, Hook::Ingest.profile().deadline)
+            .await
+    }
+
+    /// The same with a deadline of one's own.
+    ///
+    /// # Errors
+    /// As [`EngineClient::ingest`].
+    pub async fn ingest_within(
+        &self,
+        session: &Session,
+        request: Ingest,
+        deadline: Duration,
+    ) -> Result<Served<Ingested>, CallError> {
         let request = EngineRequest::Ingest(request);
         let served = self
             .call(Call::new(session.clone(), request, deadline))
@@ -154,7 +167,20 @@ impl EngineClient {
         session: &Session,
         request: Compact,
     ) -> Result<Served<Compacted>, CallError> {
-        let deadline = Hook::Compact.profile().deadline;
+        self.compact_within(session, request, Hook::Compact.profile().deadline)
+            .await
+    }
+
+    /// The same with a deadline of one's own.
+    ///
+    /// # Errors
+    /// As [`EngineClient::compact`].
+    pub async fn compact_within(
+        &self,
+        session: &Session,
+        request: Compact,
+        deadline: Duration,
+    ) -> Result<Served<Compacted>, CallError> {
         let request = EngineRequest::Compact(request);
         let served = self
             .call(Call::new(session.clone(), request, deadline))

@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use contextwire_proto::limits;
 use futures_util::future::BoxFuture;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 use tower::{Layer, Service};
 
 use crate::call::{Answer, Call};
@@ -43,15 +43,17 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, mut call: Call) -> Self::Future {
-        let now = Instant::now();
-        let share = limits::share(call.deadline.saturating_duration_since(now));
-        call.share_ends = now + share;
+    fn call(&mut self, call: Call) -> Self::Future {
+        let share = limits::share(call.budget);
         let answer = timeout_at(call.share_ends, self.inner.call(call));
         Box::pin(async move {
-            answer
-                .await
-                .unwrap_or(Err(CallError::DeadlineExceeded { share }))
+            match answer.await {
+                // The transport's timer may notice first; the share is the same.
+                Ok(Err(CallError::DeadlineExceeded { .. })) | Err(_) => {
+                    Err(CallError::DeadlineExceeded { share })
+                }
+                Ok(outcome) => outcome,
+            }
         })
     }
 }
@@ -61,6 +63,7 @@ mod tests {
     use std::time::Duration;
 
     use contextwire_engine::{Assemble, Session, SessionId};
+    use tokio::time::Instant;
     use tower::ServiceExt;
 
     use super::*;

@@ -33,9 +33,8 @@ pub enum CallError {
     Unreachable {
         /// What the transport said, innermost first.
         detail: String,
-        /// The status that the transport made of it.
-        #[source]
-        source: Box<Status>,
+        /// The status that the transport made of it; not a source, its text repeats the detail.
+        status: Box<Status>,
     },
     /// The engine answered with an error of the contract.
     #[error("the engine answered {reason}: {message}")]

@@ -3,6 +3,7 @@
 mod exchange;
 mod linger;
 mod rpc;
+mod timeout;
 
 use std::task::{Context, Poll};
 
@@ -122,7 +123,10 @@ async fn ingest(exchange: Exchange, request: Box<IngestRequest>) -> Result<WireR
     check_size(bytes, max_bytes)?;
     traffic.count_sent(bytes);
     let mut request = Request::new(request);
-    request.set_timeout(share_ends.saturating_duration_since(Instant::now()));
+    timeout::set(
+        &mut request,
+        share_ends.saturating_duration_since(Instant::now()),
+    );
     let answer = stub
         .ingest(request)
         .await

@@ -58,8 +58,7 @@ impl CallContext {
     /// What an engine sees of the call; `default_budget` holds where the host named none.
     pub fn hook_context(&self, default_budget: Duration) -> HookContext {
         let budget = self.budget.unwrap_or(default_budget);
-        let mut cx = HookContext::new(self.session.clone(), budget);
-        cx.hook_id = self.hook_id;
+        let mut cx = HookContext::of_hook(self.hook_id, self.session.clone(), budget);
         cx.attempt = self.attempt;
         cx.scope = self.scope.clone();
         cx.operation.clone_from(&self.operation);

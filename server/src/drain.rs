@@ -43,11 +43,6 @@ impl Drain {
         })
     }
 
-    /// Runs the rest of an admitted hook beside its RPC; the drain waits for it.
-    pub(crate) fn spawn(&self, hook: impl Future<Output = ()> + Send + 'static) {
-        self.running.spawn(hook);
-    }
-
     /// Whether new hooks are refused.
     pub(crate) fn is_draining(&self) -> bool {
         self.refusing.is_cancelled()

@@ -4,15 +4,19 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use contextwire_engine::{Cancellation, Effect, EngineError, Hook, HookContext, Progress};
+use contextwire_engine::{
+    Cancellation, Effect, EngineError, ErrorKind, Hook, HookContext, Progress,
+};
 use contextwire_proto::frame::{EngineFrame, HostFrame};
 use contextwire_proto::limits;
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::AbortOnDropHandle;
 use tonic::Status;
 
+use crate::computing::Pace;
 use crate::frames::Frames;
 use crate::hook::StreamingHook;
 use crate::refuse;
@@ -41,28 +45,32 @@ pub(crate) fn watched(cx: HookContext) -> (HookContext, mpsc::Receiver<Progress>
     (cx.with_progress(Arc::new(sink)), reports)
 }
 
-/// Runs the engine on its own task while the host's frames are read.
+/// Runs the engine while the host's frames are read.
 ///
 /// Dropping this future stops the engine: its task is aborted at its next await, and code that
 /// does not await sees the cancellation.
 pub(crate) async fn streaming<H: StreamingHook, T: Send + 'static>(
     frames: &mut Frames<H>,
+    pace: Arc<Pace>,
     cancellation: Cancellation,
     mut reports: mpsc::Receiver<Progress>,
     work: impl Future<Output = Result<T, EngineError>> + Send + 'static,
 ) -> Result<T, Status> {
     let stop = StopOnDrop(cancellation);
-    let mut task = AbortOnDropHandle::new(tokio::spawn(work));
+    let mut engine = at_work(pace, work);
     let mut give_up: Option<Instant> = None;
     loop {
         tokio::select! {
             biased;
-            done = &mut task => {
-                return match done {
-                    Ok(outcome) => outcome.map_err(|error| refuse::engine_error(H::HOOK, &error)),
-                    Err(panic) if panic.is_panic() => Err(refuse::panicked(H::HOOK)),
-                    Err(_) => Err(refuse::cancelled(H::HOOK)),
-                };
+            done = &mut engine => {
+                let outcome = done.ok_or_else(|| refuse::panicked(H::HOOK))?;
+                return outcome.map_err(|error| {
+                    // Nobody asked it to stop: its time was over.
+                    if error.kind() == ErrorKind::Cancelled && give_up.is_none() {
+                        return refuse::deadline(H::HOOK);
+                    }
+                    refuse::engine_error(H::HOOK, &error)
+                });
             }
             frame = frames.next(), if frames.is_open() => {
                 if read_while_working::<H>(frame?)? {
@@ -82,6 +90,20 @@ pub(crate) async fn streaming<H: StreamingHook, T: Send + 'static>(
             }
         }
     }
+}
+
+/// The engine's work: in place where the engine has been quick so far, else on a task of its own, so
+/// that the host's frames are read while it computes. None is a panic.
+fn at_work<T: Send + 'static>(
+    pace: Arc<Pace>,
+    work: impl Future<Output = T> + Send + 'static,
+) -> BoxFuture<'static, Option<T>> {
+    if pace.is_trusted() {
+        let in_place = async move { pace.run(work).await };
+        return Box::pin(AssertUnwindSafe(in_place).catch_unwind().map(Result::ok));
+    }
+    let task = AbortOnDropHandle::new(tokio::spawn(async move { pace.run(work).await }));
+    Box::pin(async move { task.await.ok() })
 }
 
 /// Whether the frame asks to stop; a frame that must not come now ends the call.

@@ -2,7 +2,9 @@
 
 use contextwire_proto::frame::{EngineFrame, HostFrame};
 use contextwire_proto::{ConvertError, Reason, Refusal};
+use prost::Message as _;
 use tokio::sync::mpsc;
+use tokio::task::coop::consume_budget;
 use tonic::{Status, Streaming};
 
 use crate::hook::StreamingHook;
@@ -47,12 +49,17 @@ impl<H: StreamingHook> Frames<H> {
 
     /// The host's next frame; `None` once it closed its side. Safe to cancel.
     pub(crate) async fn next(&mut self) -> Result<Option<HostFrame<H::Start>>, Status> {
+        // Frames that are here already are read without waiting: enough of them would keep the
+        // call's timers from being looked at.
+        consume_budget().await;
         let received = self.inbound.message().await;
         let Some(wire) = received.map_err(refuse::from_transport)? else {
             self.inbound_open = false;
             return Ok(None);
         };
-        H::host_frame(wire).map(Some).map_err(ConvertError::into_status)
+        H::host_frame(wire)
+            .map(Some)
+            .map_err(ConvertError::into_status)
     }
 
     /// Whether the host may still send.
@@ -64,6 +71,19 @@ impl<H: StreamingHook> Frames<H> {
     pub(crate) async fn send(&self, frame: EngineFrame<H::Result>) {
         // A host that is gone ends the call by `gone`, not here.
         let _gone = self.outbound.send(Ok(frame.into())).await.is_err();
+    }
+
+    /// Ends the call with its result. One over the limit cannot be cut into parts (R3.10), and
+    /// the transport would report it as a broken connection.
+    pub(crate) async fn finish(&self, result: H::Result, max_bytes: usize) {
+        let wire = H::EngineWire::from(EngineFrame::Result(Box::new(result)));
+        let bytes = wire.encoded_len();
+        if bytes > max_bytes {
+            let text = format!("a result of {bytes} bytes exceeds the limit of {max_bytes}");
+            let refusal = Refusal::new(Reason::MessageTooLarge, text);
+            return self.fail(refusal.with("bytes", &bytes).into_status()).await;
+        }
+        let _gone = self.outbound.send(Ok(wire)).await.is_err();
     }
 
     /// Ends the call with a status.

@@ -6,14 +6,18 @@ mod describe;
 mod ingest;
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 use contextwire_engine::{Hook, HookContext};
 use contextwire_proto::frame::{EngineFrame, HostFrame};
 use contextwire_proto::{CallContext, ConvertError};
+use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
-use tokio_stream::wrappers::ReceiverStream;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Instrument;
 
@@ -28,9 +32,6 @@ use crate::frames::{Frames, OUTBOUND};
 use crate::refuse;
 use crate::shared::Shared;
 
-/// What a streaming RPC answers.
-pub(crate) type FrameStream<W> = ReceiverStream<Result<W, Status>>;
-
 /// One streaming hook: its types on the wire and what it does after the start.
 pub(crate) trait StreamingHook: Sized + Send + Sync + 'static {
     /// Which one.
@@ -38,7 +39,7 @@ pub(crate) trait StreamingHook: Sized + Send + Sync + 'static {
     /// The host's frames on the wire.
     type HostWire: Send + 'static;
     /// The engine's frames on the wire.
-    type EngineWire: From<EngineFrame<Self::Result>> + Send + 'static;
+    type EngineWire: From<EngineFrame<Self::Result>> + prost::Message + Send + 'static;
     /// The first frame.
     type Start: Send + 'static;
     /// The last frame.
@@ -59,6 +60,9 @@ pub(crate) trait StreamingHook: Sized + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Result, Status>> + Send;
 }
 
+/// How long a host may take to make room for the last frame.
+const LAST_FRAME: Duration = Duration::from_secs(10);
+
 /// Admits a call and answers with its frames.
 pub(crate) fn open<H: StreamingHook>(
     shared: &Arc<Shared>,
@@ -67,31 +71,55 @@ pub(crate) fn open<H: StreamingHook>(
     let permit = shared.drain.admit().ok_or_else(refuse::draining)?;
     let header = budget::header_deadline(request.metadata())?;
     let (outbound, answers) = mpsc::channel(OUTBOUND);
-    let frames = Frames::<H>::new(request.into_inner(), outbound.clone());
+    let frames = Frames::<H>::new(request.into_inner(), outbound);
     let span = tracing::debug_span!("contextwire.server.hook", hook = %H::HOOK);
-    let call = serve(Arc::clone(shared), frames, header, permit, outbound).instrument(span);
-    shared.drain.spawn(call);
-    Ok(Response::new(ReceiverStream::new(answers)))
+    let hook = serve(Arc::clone(shared), frames, header, permit).instrument(span);
+    Ok(Response::new(FrameStream {
+        hook: Some(Box::pin(hook)),
+        answers,
+    }))
 }
 
-/// Runs a call to its one result or status, or until its host is gone.
+/// What a streaming RPC answers. Reading the frames is what drives the hook: a stream has its own
+/// task in the transport already, and a host that went away drops the hook with its stream.
+pub(crate) struct FrameStream<W> {
+    hook: Option<BoxFuture<'static, ()>>,
+    answers: mpsc::Receiver<Result<W, Status>>,
+}
+
+impl<W> Stream for FrameStream<W> {
+    type Item = Result<W, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(hook) = &mut self.hook
+            && hook.as_mut().poll(cx).is_ready()
+        {
+            self.hook = None;
+        }
+        self.answers.poll_recv(cx)
+    }
+}
+
+/// Runs a call to its one result or status.
 async fn serve<H: StreamingHook>(
     shared: Arc<Shared>,
     mut frames: Frames<H>,
     header: Option<Instant>,
     permit: HookPermit,
-    outbound: mpsc::Sender<Result<H::EngineWire, Status>>,
 ) {
+    let max_bytes = shared.options.max_message_bytes;
     let outcome = tokio::select! {
         outcome = work(shared, &mut frames, header) => outcome,
         () = permit.stopping() => Err(refuse::draining()),
-        // Dropping the work stops the engine.
-        () = outbound.closed() => return,
     };
-    match outcome {
-        Ok(result) => frames.send(EngineFrame::Result(Box::new(result))).await,
-        Err(status) => frames.fail(status).await,
-    }
+    let last = async {
+        match outcome {
+            Ok(result) => frames.finish(result, max_bytes).await,
+            Err(status) => frames.fail(status).await,
+        }
+    };
+    // A host that does not read cannot hold the hook, and with it the drain, for ever.
+    let _unread = timeout(LAST_FRAME, last).await.is_err();
 }
 
 async fn work<H: StreamingHook>(

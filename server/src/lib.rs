@@ -9,6 +9,7 @@
 //! ```
 
 mod budget;
+mod computing;
 mod drain;
 mod engine_call;
 mod frames;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-pub(crate) use tcp::bind as bind_tcp;
+pub(crate) use tcp::{bind as bind_tcp, incoming as incoming_tcp};
 #[cfg(unix)]
 pub(crate) use unix::{BoundSocket, bind as bind_unix};
 

@@ -10,7 +10,6 @@ use contextwire_proto::v1::context_engine_service_server::ContextEngineServiceSe
 use contextwire_proto::{FILE_DESCRIPTOR_SET, limits};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::server::NamedService;
 use tonic::service::Routes;
@@ -121,6 +120,7 @@ impl Server {
             engine: self.engine,
             mirrors: Mirrors::new(self.options.mirror_bytes),
             drain: Drain::default(),
+            pace: Arc::default(),
             instance_id: uuid::Uuid::now_v7().to_string(),
             options: self.options,
         });
@@ -185,7 +185,7 @@ impl Listener {
             #[cfg(unix)]
             Socket::Unix(socket) => router.serve_with_incoming_shutdown(socket, stopped).await,
             Socket::Tcp(listener) => {
-                let incoming = TcpListenerStream::new(listener);
+                let incoming = listen::incoming_tcp(listener);
                 router.serve_with_incoming_shutdown(incoming, stopped).await
             }
         };
@@ -285,6 +285,5 @@ fn transport() -> Transport {
         .http2_keepalive_interval(Some(limits::KEEP_ALIVE_INTERVAL))
         .http2_keepalive_timeout(Some(limits::KEEP_ALIVE_TIMEOUT))
         .http2_max_pending_accept_reset_streams(Some(PENDING_RESETS))
-        .tcp_nodelay(true)
         .layer(MapResponseLayer::new(size::rewrite as size::Rewrite))
 }

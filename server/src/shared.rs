@@ -1,7 +1,10 @@
 //! What every hook of a server uses.
 
+use std::sync::Arc;
+
 use contextwire_engine::AnyEngine;
 
+use crate::computing::Pace;
 use crate::drain::Drain;
 use crate::mirror::Mirrors;
 use crate::options::ServerOptions;
@@ -11,6 +14,7 @@ pub(crate) struct Shared {
     pub(crate) engine: AnyEngine,
     pub(crate) mirrors: Mirrors,
     pub(crate) drain: Drain,
+    pub(crate) pace: Arc<Pace>,
     pub(crate) options: ServerOptions,
     /// Random per start, so that a host notices a restart.
     pub(crate) instance_id: String,

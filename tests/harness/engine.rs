@@ -20,6 +20,8 @@ type Behaviour = Arc<dyn Fn(HookContext, Transcript) -> Answer + Send + Sync>;
 pub(crate) struct TestEngine {
     behaviour: Behaviour,
     sync: TranscriptSync,
+    compacting: Option<Gate>,
+    ingesting: Option<Gate>,
     seen: Arc<Mutex<Vec<Assemble>>>,
 }
 
@@ -30,13 +32,17 @@ impl TestEngine {
     }
 
     /// An engine that answers Assemble by this function.
-    pub(crate) fn of<F>(behaviour: impl Fn(HookContext, Transcript) -> F + Send + Sync + 'static) -> Self
+    pub(crate) fn of<F>(
+        behaviour: impl Fn(HookContext, Transcript) -> F + Send + Sync + 'static,
+    ) -> Self
     where
         F: Future<Output = Result<Assembled, EngineError>> + Send + 'static,
     {
         Self {
             behaviour: Arc::new(move |cx, list| Box::pin(behaviour(cx, list))),
             sync: TranscriptSync::Delta,
+            compacting: None,
+            ingesting: None,
             seen: Arc::default(),
         }
     }
@@ -46,9 +52,28 @@ impl TestEngine {
         Self { sync, ..self }
     }
 
+    /// The same, with a Compact that waits at this gate.
+    pub(crate) fn with_compact_at(self, gate: &Gate) -> Self {
+        Self {
+            compacting: Some(gate.clone()),
+            ..self
+        }
+    }
+
+    /// The same, with an Ingest that waits at this gate.
+    pub(crate) fn with_ingest_at(self, gate: &Gate) -> Self {
+        Self {
+            ingesting: Some(gate.clone()),
+            ..self
+        }
+    }
+
     /// The lists that reached it, in order.
     pub(crate) fn seen(&self) -> Vec<Transcript> {
-        self.requests().into_iter().map(|request| request.transcript).collect()
+        self.requests()
+            .into_iter()
+            .map(|request| request.transcript)
+            .collect()
     }
 
     /// The requests that reached it, in order.
@@ -60,10 +85,16 @@ impl TestEngine {
 impl ContextEngine for TestEngine {
     fn info(&self) -> EngineInfo {
         let info = EngineInfo::new("test", "Test engine", "1.0.0");
-        EngineInfo { transcript_sync: self.sync, ..info }
+        EngineInfo {
+            transcript_sync: self.sync,
+            ..info
+        }
     }
 
     async fn ingest(&self, _: &HookContext, _: Ingest) -> Result<Ingested, EngineError> {
+        if let Some(gate) = &self.ingesting {
+            gate.pass().await;
+        }
         Ok(Ingested { ingested: true })
     }
 
@@ -75,10 +106,17 @@ impl ContextEngine for TestEngine {
         self.seen.lock().unwrap().push(request.clone());
         let messages = (self.behaviour)(cx.clone(), request.transcript).await?;
         // Counting tokens is another engine's business.
-        Ok(AssembleReply { messages, ..AssembleReply::default() }.into())
+        Ok(AssembleReply {
+            messages,
+            ..AssembleReply::default()
+        }
+        .into())
     }
 
     async fn compact(&self, _: &HookContext, _: Compact) -> Result<Compacted, EngineError> {
+        if let Some(gate) = &self.compacting {
+            gate.pass().await;
+        }
         Ok(Compacted::declined("HOST_CALL_UNAVAILABLE"))
     }
 }
@@ -121,7 +159,10 @@ impl Gate {
 
     /// Ends when `calls` more have arrived.
     pub(crate) async fn arrived(&self, calls: u32) {
-        soon(self.arrived.acquire_many(calls)).await.unwrap().forget();
+        soon(self.arrived.acquire_many(calls))
+            .await
+            .unwrap()
+            .forget();
     }
 
     /// Ends when `calls` more have left.

@@ -9,7 +9,11 @@ pub(crate) fn session(id: &str) -> Session {
 
 /// A message of a user or an assistant, by turns.
 pub(crate) fn message(n: usize) -> Message {
-    let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
+    let role = if n.is_multiple_of(2) {
+        "user"
+    } else {
+        "assistant"
+    };
     let payload = format!(r#"{{"role":"{role}","content":"message {n}","private":[{n}]}}"#);
     Message::from_payload(payload).with_entry_id(format!("e{n}"))
 }
@@ -21,5 +25,8 @@ pub(crate) fn transcript(len: usize) -> Transcript {
 
 /// A request for what the model is to see of a list.
 pub(crate) fn view(transcript: &Transcript) -> Assemble {
-    Assemble { transcript: transcript.clone(), ..Assemble::default() }
+    Assemble {
+        transcript: transcript.clone(),
+        ..Assemble::default()
+    }
 }

@@ -19,7 +19,12 @@ use super::soon;
 pub(crate) enum Place {
     #[cfg(unix)]
     Unix(TempDir),
-    Tcp(SocketAddr, Option<TcpSocket>),
+    Tcp {
+        address: SocketAddr,
+        /// Held, never used: on Linux a bound socket that never listens keeps the port while no
+        /// server is up.
+        _reserved: Option<TcpSocket>,
+    },
 }
 
 impl Place {
@@ -29,7 +34,10 @@ impl Place {
         use std::os::unix::fs::DirBuilderExt;
 
         let root = tempfile::tempdir().unwrap();
-        std::fs::DirBuilder::new().mode(0o700).create(root.path().join("s")).unwrap();
+        std::fs::DirBuilder::new()
+            .mode(0o700)
+            .create(root.path().join("s"))
+            .unwrap();
         Self::Unix(root)
     }
 
@@ -39,8 +47,10 @@ impl Place {
         socket.set_reuseaddr(true).unwrap();
         socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let address = socket.local_addr().unwrap();
-        // On Linux a bound socket that never listens keeps the port while no server is up.
-        Self::Tcp(address, cfg!(target_os = "linux").then_some(socket))
+        Self::Tcp {
+            address,
+            _reserved: cfg!(target_os = "linux").then_some(socket),
+        }
     }
 
     /// The usual one of this system.
@@ -65,7 +75,7 @@ impl Place {
         match self {
             #[cfg(unix)]
             Self::Unix(_) => Self::unix(),
-            Self::Tcp(..) => Self::tcp(),
+            Self::Tcp { .. } => Self::tcp(),
         }
     }
 
@@ -74,7 +84,7 @@ impl Place {
         match self {
             #[cfg(unix)]
             Self::Unix(root) => Target::Unix(root.path().join("s/engine.sock")),
-            Self::Tcp(address, _) => Target::Tcp(*address),
+            Self::Tcp { address, .. } => Target::Tcp(*address),
         }
     }
 
@@ -107,7 +117,11 @@ impl Place {
             Target::Tcp(address) => Listen::Tcp(address),
         };
         let server = Server::new(engine).options(options).listen(listen.clone());
-        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
         let stop = CancellationToken::new();
         let (stopped, (up, is_up)) = (stop.clone(), oneshot::channel());
         let run = runtime.spawn(async move {
@@ -115,8 +129,14 @@ impl Place {
             let _gone = up.send(bound.addresses()).is_err();
             bound.run(stopped.cancelled_owned()).await
         });
-        assert_eq!(soon(is_up).await.expect("the server did not come up"), [listen.clone()]);
-        Running { listen, runtime: Some(runtime), stop, run }
+        let taken = soon(is_up).await.expect("the server did not come up");
+        assert_eq!(taken, std::slice::from_ref(&listen));
+        Running {
+            listen,
+            runtime: Some(runtime),
+            stop,
+            run,
+        }
     }
 }
 

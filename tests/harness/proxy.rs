@@ -40,7 +40,11 @@ impl Proxy {
             to_host: AtomicU64::new(NO_CUT),
         });
         let forwarding = tokio::spawn(forward(listener, server, Arc::clone(&counts)));
-        Self { place, counts, _forwarding: AbortOnDropHandle::new(forwarding) }
+        Self {
+            place,
+            counts,
+            _forwarding: AbortOnDropHandle::new(forwarding),
+        }
     }
 
     /// Where hosts connect.
@@ -76,7 +80,9 @@ async fn forward(listener: Listener, server: Target, counts: Arc<Counts>) {
         let host = listener.accept().await;
         counts.connections.fetch_add(1, Ordering::SeqCst);
         // A server that is away: the host's connection is closed at once.
-        let Ok(server) = connect(&server).await else { continue };
+        let Ok(server) = connect(&server).await else {
+            continue;
+        };
         connections.spawn(pass(host, server, Arc::clone(&counts)));
     }
 }
@@ -94,7 +100,9 @@ async fn pass(host: Wire, server: Wire, counts: Arc<Counts>) {
 async fn copy(mut from: ReadHalf<Wire>, mut to: WriteHalf<Wire>, allowed: &AtomicU64) {
     let mut buffer = vec![0; 16 << 10];
     loop {
-        let Ok(read @ 1..) = from.read(&mut buffer).await else { return };
+        let Ok(read @ 1..) = from.read(&mut buffer).await else {
+            return;
+        };
         let left = allowed.load(Ordering::SeqCst);
         let passed = usize::try_from(left).unwrap_or(usize::MAX).min(read);
         if to.write_all(&buffer[..passed]).await.is_err() || passed < read {

@@ -2,17 +2,17 @@
 
 use contextwire_client::Target;
 use contextwire_engine::{Assemble, HookId, Session, Transcript};
-use contextwire_proto::CallContext;
 use contextwire_proto::convert::AssembleStart;
 use contextwire_proto::sync::{List, Part, TranscriptUpdate, UpdateBody, diff};
 use contextwire_proto::v1;
 use contextwire_proto::v1::assemble_request::Frame as HostFrame;
 use contextwire_proto::v1::assemble_response::Frame as EngineFrame;
 use contextwire_proto::v1::context_engine_service_client::ContextEngineServiceClient;
+use contextwire_proto::{CallContext, Reason, reason_of};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Status, Streaming};
+use tonic::{Code, Status, Streaming};
 
 use super::{session, soon};
 
@@ -21,7 +21,9 @@ pub(crate) type Stub = ContextEngineServiceClient<Channel>;
 
 /// A connection without limits of its own.
 pub(crate) fn channel(target: &Target) -> Channel {
-    Endpoint::from_shared(target.to_string()).unwrap().connect_lazy()
+    Endpoint::from_shared(target.to_string())
+        .unwrap()
+        .connect_lazy()
 }
 
 /// A stub without limits of its own.
@@ -31,11 +33,26 @@ pub(crate) fn stub(target: &Target) -> Stub {
         .max_decoding_message_size(usize::MAX)
 }
 
+/// What a host acts on: the code, and the contract's reason where there is one.
+pub(crate) fn refusal(status: &Status) -> (Code, Option<Reason>) {
+    (status.code(), reason_of(status))
+}
+
 /// The update that makes `new` of `base`, in one part.
 pub(crate) fn update(seq: u32, base: &Transcript, new: &Transcript) -> v1::TranscriptUpdate {
     let (segments, head) = (diff(base, new), new.state());
-    let part = Part { base: base.state(), segments, head, more: false };
-    TranscriptUpdate { seq, list: List::View, body: UpdateBody::Part(part) }.into()
+    let part = Part {
+        base: base.state(),
+        segments,
+        head,
+        more: false,
+    };
+    TranscriptUpdate {
+        seq,
+        list: List::View,
+        body: UpdateBody::Part(part),
+    }
+    .into()
 }
 
 /// A good start: the list over a base that the engine may have.
@@ -46,7 +63,12 @@ pub(crate) fn start_over(
 ) -> v1::AssembleStart {
     let update = TranscriptUpdate::try_from(update(1, base, new)).unwrap();
     let call = CallContext::new(HookId::mint(), session.clone());
-    AssembleStart { call, request: Assemble::default(), update }.into()
+    AssembleStart {
+        call,
+        request: Assemble::default(),
+        update,
+    }
+    .into()
 }
 
 /// A good start: the whole list, of the session `raw`.
@@ -79,9 +101,14 @@ impl RawAssemble {
     /// The same, where the server may refuse it.
     pub(crate) async fn try_open(stub: &Stub) -> Result<Self, Status> {
         let (frames, outgoing) = mpsc::channel(16);
-        let answers = stub.clone().assemble(ReceiverStream::new(outgoing));
-        let answers = soon(answers).await?.into_inner();
-        Ok(Self { frames: Some(frames), answers })
+        let mut stub = stub.clone();
+        let answers = soon(stub.assemble(ReceiverStream::new(outgoing)))
+            .await?
+            .into_inner();
+        Ok(Self {
+            frames: Some(frames),
+            answers,
+        })
     }
 
     /// Opens the stream and sends the start.
@@ -93,12 +120,24 @@ impl RawAssemble {
 
     /// Sends a frame. One that comes after the engine's last word may be lost.
     pub(crate) async fn send(&self, frame: HostFrame) {
-        self.send_wire(v1::AssembleRequest { frame: Some(frame) }).await;
+        self.send_wire(v1::AssembleRequest { frame: Some(frame) })
+            .await;
     }
 
     /// Sends a message that may hold no frame.
     pub(crate) async fn send_wire(&self, message: v1::AssembleRequest) {
-        let _late = soon(self.frames.as_ref().unwrap().send(message)).await.is_err();
+        let _late = soon(self.frames.as_ref().unwrap().send(message))
+            .await
+            .is_err();
+    }
+
+    /// Sends a frame again and again, beside whatever else is done, until nobody takes it.
+    pub(crate) fn flood(&self, frame: HostFrame) {
+        let frames = self.frames.clone().unwrap();
+        let message = v1::AssembleRequest { frame: Some(frame) };
+        drop(tokio::spawn(async move {
+            while frames.send(message.clone()).await.is_ok() {}
+        }));
     }
 
     /// Closes the host's side.
@@ -108,7 +147,9 @@ impl RawAssemble {
 
     /// The engine's next frame; `None` after OK trailers.
     pub(crate) async fn next(&mut self) -> Result<Option<EngineFrame>, Status> {
-        Ok(soon(self.answers.message()).await?.map(|answer| answer.frame.unwrap()))
+        Ok(soon(self.answers.message())
+            .await?
+            .map(|answer| answer.frame.unwrap()))
     }
 
     /// The result, which has to be the last frame.
@@ -161,21 +202,41 @@ impl RawCompact {
     /// Opens the stream and sends the start.
     pub(crate) async fn start(stub: &Stub, session: &Session) -> Self {
         let (frames, outgoing) = mpsc::channel(16);
-        let answers = stub.clone().compact(ReceiverStream::new(outgoing));
-        let hook = Self { frames, answers: soon(answers).await.unwrap().into_inner() };
-        let call = CallContext::new(HookId::mint(), session.clone());
-        let start = v1::CompactStart { call: Some(call.into()), ..v1::CompactStart::default() };
-        hook.send(v1::compact_request::Frame::Start(start)).await;
+        let mut stub = stub.clone();
+        let answers = soon(stub.compact(ReceiverStream::new(outgoing)))
+            .await
+            .unwrap();
+        let hook = Self {
+            frames,
+            answers: answers.into_inner(),
+        };
+        hook.send_start(session).await;
         hook
+    }
+
+    /// Sends a start.
+    pub(crate) async fn send_start(&self, session: &Session) {
+        let call = CallContext::new(HookId::mint(), session.clone());
+        let start = v1::CompactStart {
+            call: Some(call.into()),
+            ..v1::CompactStart::default()
+        };
+        self.send(v1::compact_request::Frame::Start(start)).await;
     }
 
     /// Sends a frame.
     pub(crate) async fn send(&self, frame: v1::compact_request::Frame) {
-        let _late = self.frames.send(v1::CompactRequest { frame: Some(frame) }).await.is_err();
+        let _late = self
+            .frames
+            .send(v1::CompactRequest { frame: Some(frame) })
+            .await
+            .is_err();
     }
 
     /// The engine's next frame; `None` after OK trailers.
     pub(crate) async fn next(&mut self) -> Result<Option<v1::compact_response::Frame>, Status> {
-        Ok(soon(self.answers.message()).await?.map(|answer| answer.frame.unwrap()))
+        Ok(soon(self.answers.message())
+            .await?
+            .map(|answer| answer.frame.unwrap()))
     }
 }

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use clap::{Args, Subcommand};
 use contextwire_client::{ClientOptions, EngineClient, OnEngineFailure, Served, Target};
 use contextwire_engine::{
-    Assemble, AssembleOutcome, Compact, CurrentTurn, Ingest, Message, Segment, Session, SessionId,
-    TokenBudget,
+    Assemble, AssembleOutcome, Compact, CurrentTurn, Hook, Ingest, Message, Segment, Session,
+    SessionId, TokenBudget,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -136,9 +136,7 @@ async fn assemble(args: &RequestArgs) -> anyhow::Result<Value> {
         },
         ..Assemble::default()
     };
-    let deadline = args
-        .deadline
-        .unwrap_or(contextwire_engine::Hook::Assemble.profile().deadline);
+    let deadline = deadline(args, Hook::Assemble);
     let served = client.assemble_within(&session, assemble, deadline).await?;
     let messages = served.result.messages().map(payload).collect::<Vec<_>>();
     let result = match &served.result.outcome {
@@ -167,7 +165,9 @@ async fn ingest(args: &RequestArgs) -> anyhow::Result<Value> {
         message,
         is_heartbeat: request.is_heartbeat,
     };
-    let served = client.ingest(&session, ingest).await?;
+    let served = client
+        .ingest_within(&session, ingest, deadline(args, Hook::Ingest))
+        .await?;
     let result = json!({ "ingested": served.result.ingested });
     Ok(answer(&served, &result))
 }
@@ -183,13 +183,19 @@ async fn compact(args: &RequestArgs) -> anyhow::Result<Value> {
         custom_instructions: request.custom_instructions,
         ..Compact::default()
     };
-    let served = client.compact(&session, compact).await?;
+    let served = client
+        .compact_within(&session, compact, deadline(args, Hook::Compact))
+        .await?;
     let result = json!({
         "ok": served.result.ok,
         "compacted": served.result.compacted,
         "reason": served.result.reason,
     });
     Ok(answer(&served, &result))
+}
+
+fn deadline(args: &RequestArgs, hook: Hook) -> Duration {
+    args.deadline.unwrap_or(hook.profile().deadline)
 }
 
 fn open(args: &RequestArgs, session_id: String) -> anyhow::Result<(EngineClient, Session)> {

@@ -11,6 +11,7 @@ use contextwire_engine::TokenBudget;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::engine::EngineChoice;
+use crate::log::{self, LogFormat};
 use crate::output;
 use crate::replay::{ContextWriter, Outage, OwnEngine, Replay, Settings};
 use crate::session::{self, HistoryView, Session, Strictness};
@@ -31,7 +32,7 @@ pub struct ReplayArgs {
     /// Which engine to start when no target is named.
     #[arg(long, value_enum, default_value_t)]
     pub engine: EngineChoice,
-    /// Ceiling of each context in tokens.
+    /// Ceiling of each context in tokens; 0 is none.
     #[arg(long, value_name = "TOKENS", default_value_t = 60_000)]
     pub budget: u64,
     /// When each turn must be answered, for instance `500ms`.
@@ -93,6 +94,7 @@ fn turns(text: &str) -> Result<Range<usize>, String> {
 /// When the session cannot be read or an engine of one's own cannot be started. A failing engine
 /// is no error: its turns are served in-process and the table says so.
 pub async fn run(args: ReplayArgs) -> anyhow::Result<()> {
+    log::start(LogFormat::Human, "warn")?;
     let recording = read(&args)?;
     let settings = settings(&args, &recording);
     let turns = recording.turns(settings.history).len();

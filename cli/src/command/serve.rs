@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
+use contextwire_engine::tokens::{self, ModelFamily};
 use contextwire_server::{Listen, Server, ServerOptions};
 
 use crate::engine::EngineChoice;
@@ -57,14 +58,18 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     for address in addresses(&args)? {
         server = server.listen(address);
     }
+    // The first call must not pay for loading a vocabulary.
+    let warm = tokio::task::spawn_blocking(|| tokens::count_text(ModelFamily::O200k, "warm"));
+    warm.await.context("cannot load the vocabulary")?;
     let bound = server.bind().await?;
     for address in bound.addresses() {
         output::line(format_args!("listening on {address}"));
     }
     let addresses: Vec<_> = bound.addresses().iter().map(ToString::to_string).collect();
+    let addresses = addresses.join(", ");
     tracing::info!(
         engine = args.engine.name(),
-        ?addresses,
+        addresses,
         "serving, Ctrl-C drains"
     );
     bound.run(contextwire_server::stop_signal()).await?;

@@ -185,7 +185,7 @@ impl Describe {
                 "concurrent hooks",
                 max_concurrent_hooks.map(grouped).unwrap_or_default(),
             ),
-            ("mirrors", max_mirror_bytes.map(grouped).unwrap_or_default()),
+            ("mirrors", max_mirror_bytes.map(bytes).unwrap_or_default()),
             (
                 "longest silence",
                 millis(self.max_silence_ms).unwrap_or_default(),

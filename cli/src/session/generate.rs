@@ -78,7 +78,7 @@ impl Script {
             version: 3,
             id: &id,
             timestamp: &iso(START_MS),
-            cwd: "/home/mara/src/tidewatch",
+            cwd: "/srv/tidewatch",
         });
         script.entry(&Body::ModelChange {
             provider: PROVIDER,

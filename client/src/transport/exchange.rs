@@ -14,8 +14,8 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Status, Streaming};
 
-use super::check_size;
 use super::rpc::{Opening, StreamingRpc};
+use super::{check_size, timeout};
 use crate::call::Traffic;
 use crate::classify::classify;
 use crate::connect::Stub;
@@ -69,7 +69,7 @@ impl Exchange {
         let (frames, outgoing) = mpsc::channel(OUTGOING);
         let mut request = Request::new(ReceiverStream::new(outgoing));
         let share = self.share_ends.saturating_duration_since(Instant::now());
-        request.set_timeout(share + limits::STREAM_TIMEOUT_SLACK);
+        timeout::set(&mut request, share + limits::STREAM_TIMEOUT_SLACK);
         let opening = R::open(self.stub.clone(), request);
         let mut conversation = Conversation::<R> {
             frames: Some(frames),

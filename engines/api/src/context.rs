@@ -126,8 +126,13 @@ pub struct HookContext {
 impl HookContext {
     /// A context with a deadline `budget` from now.
     pub fn new(session: Session, budget: Duration) -> Self {
+        Self::of_hook(HookId::mint(), session, budget)
+    }
+
+    /// The same for an invocation that has its id.
+    pub fn of_hook(hook_id: HookId, session: Session, budget: Duration) -> Self {
         Self {
-            hook_id: HookId::mint(),
+            hook_id,
             attempt: 1,
             session,
             scope: Scope::default(),

@@ -70,7 +70,14 @@ impl StreamingHook for AssembleHook {
         let cancellation = cx.cancellation.clone();
         let engine = shared.engine.clone();
         let work = async move { engine.assemble(&cx, request).await };
-        let outcome = engine_call::streaming(frames, cancellation, reports, work).await?;
+        let outcome = engine_call::streaming(
+            frames,
+            Arc::clone(&shared.pace),
+            cancellation,
+            reports,
+            work,
+        )
+        .await?;
         check(&outcome, len)?;
         Ok(AssembleResult {
             reply: Reply::default(),

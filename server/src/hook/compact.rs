@@ -42,7 +42,14 @@ impl StreamingHook for CompactHook {
         let cancellation = cx.cancellation.clone();
         let engine = shared.engine.clone();
         let work = async move { engine.compact(&cx, start.request).await };
-        let compacted = engine_call::streaming(frames, cancellation, reports, work).await?;
+        let compacted = engine_call::streaming(
+            frames,
+            Arc::clone(&shared.pace),
+            cancellation,
+            reports,
+            work,
+        )
+        .await?;
         Ok(CompactResult {
             reply: Reply::default(),
             compacted,

@@ -39,22 +39,37 @@ pub(crate) async fn bind(path: &Path) -> Result<BoundSocket, ListenError> {
     fs::set_permissions(path, Permissions::from_mode(0o600))
         .map_err(ListenError::io("set the mode of", path.display()))?;
     let made = fs::symlink_metadata(path).map_err(ListenError::io("look at", path.display()))?;
-    Ok(BoundSocket {
+    let bound = BoundSocket {
         listener,
         path: path.to_owned(),
         inode: (made.dev(), made.ino()),
         owner: made.uid(),
-    })
+    };
+    // Whoever owns the folder can put another socket in this one's place.
+    let folder = folder_of(path);
+    let found = fs::symlink_metadata(folder);
+    let found = found.map_err(ListenError::io("look at", folder.display()))?;
+    if found.uid() != bound.owner {
+        return Err(not_private(
+            path,
+            format!("it belongs to user {}", found.uid()),
+        ));
+    }
+    Ok(bound)
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        Some(_) | None => Path::new("."),
+    }
 }
 
 /// Creates the socket's folder, or checks that an existing one is private.
 fn private_folder(path: &Path) -> Result<(), ListenError> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        Some(_) | None => Path::new("."),
-    };
+    let folder = folder_of(path);
     match fs::symlink_metadata(folder) {
-        Ok(found) => check_private(path, folder, &found),
+        Ok(found) => check_private(path, &found),
         Err(error) if error.kind() == ErrorKind::NotFound => DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -64,21 +79,25 @@ fn private_folder(path: &Path) -> Result<(), ListenError> {
     }
 }
 
-fn check_private(path: &Path, folder: &Path, found: &Metadata) -> Result<(), ListenError> {
-    let mode = found.permissions().mode() & 0o777;
-    let problem = if !found.is_dir() {
-        "it is a link or no folder".to_owned()
+fn check_private(path: &Path, found: &Metadata) -> Result<(), ListenError> {
+    let mode = found.permissions().mode() & 0o7777;
+    if !found.is_dir() {
+        Err(not_private(path, "it is a link or no folder".to_owned()))
     } else if mode & 0o077 != 0 {
-        format!("its mode is {mode:04o}")
+        Err(not_private(path, format!("its mode is {mode:04o}")))
     } else {
-        return Ok(());
-    };
+        Ok(())
+    }
+}
+
+fn not_private(path: &Path, problem: String) -> ListenError {
+    let folder = folder_of(path);
     let file = path.file_name().unwrap_or_default();
-    Err(ListenError::FolderNotPrivate {
+    ListenError::FolderNotPrivate {
         folder: folder.to_owned(),
         problem,
         example: folder.join("contextwire").join(file),
-    })
+    }
 }
 
 /// Removes a socket file behind which nobody listens.

@@ -10,7 +10,7 @@ fn read(text: &str) -> Session {
 
 /// `UPDATE_GOLDEN=1` writes the asset again.
 #[test]
-fn the_sample_is_what_the_generator_writes() {
+fn golden_sample_is_what_the_generator_writes() {
     let generated = generate(SAMPLE_SEED, SAMPLE_TURNS);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/sample-session.jsonl");

@@ -1,0 +1,102 @@
+//! How soon the host answers itself when its engine does not.
+
+use std::time::Duration;
+
+use contextwire_client::{EngineClient, Target as Address};
+use contextwire_engine::{Assemble, Session};
+use contextwire_proto::limits;
+use tokio::time::Instant;
+
+use super::apart::{Apart, Refusing};
+use super::conversation::{in_process, session, transcript};
+use super::engine::Hanging;
+use super::measure::{Measured, Subject, alone, micros};
+use super::row::{Rows, Target};
+use super::{Bench, Group};
+use crate::report::BenchRow;
+
+/// The group.
+pub(super) const GROUP: Group = Group {
+    name: "fallback",
+    about: "the in-process answer while nobody listens, and when an engine hangs",
+    run: |bench| Box::pin(run(bench)),
+};
+
+/// The list of each call.
+const MESSAGES: usize = 50;
+/// Payload of each of its messages in bytes.
+const MESSAGE_BYTES: usize = 1_600;
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const OVERRUN: Duration = Duration::from_millis(100);
+
+async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
+    let mut rows = Rows::of(GROUP.name);
+
+    bench.says("refused connections");
+    let nobody = Refusing::new()?;
+    let mut refused = Failing::new(nobody.target(), PATIENCE, "UNREACHABLE")?;
+    let measured = alone(bench.effort.pick(1_000, 100), &mut refused).await?;
+    rows.add(
+        "refused connection, answer p50",
+        "ms",
+        millis(measured),
+        Target::Under(1.0),
+    );
+
+    bench.says("overruns");
+    let server = Apart::engine(Hanging).await?;
+    let mut overrun = Failing::new(server.target(), OVERRUN, "DEADLINE_EXCEEDED")?;
+    let measured = alone(bench.effort.pick(20, 3), &mut overrun).await?;
+    // Not before the engine had its share, and not after the host's caller gave up.
+    let due = [limits::share(OVERRUN), OVERRUN].map(|at| micros(at) / 1_000.0);
+    rows.add(
+        "overrun of a 100 ms deadline, answer p50",
+        "ms",
+        millis(measured),
+        Target::Within(due[0], due[1]),
+    );
+    Ok(rows.into_rows())
+}
+
+fn millis(measured: Measured) -> Measured {
+    Measured::alone(measured.value / 1_000.0)
+}
+
+/// Calls whose engine fails in one way.
+struct Failing {
+    client: EngineClient,
+    session: Session,
+    request: Assemble,
+    deadline: Duration,
+    code: &'static str,
+}
+
+impl Failing {
+    fn new(target: &Address, deadline: Duration, code: &'static str) -> anyhow::Result<Self> {
+        Ok(Self {
+            client: EngineClient::new(target)?,
+            session: session("failing")?,
+            request: Assemble {
+                transcript: transcript(MESSAGES, MESSAGE_BYTES),
+                ..Assemble::default()
+            },
+            deadline,
+            code,
+        })
+    }
+}
+
+impl Subject for Failing {
+    async fn call(&mut self) -> anyhow::Result<Duration> {
+        let request = self.request.clone();
+        let started = Instant::now();
+        let served = self
+            .client
+            .assemble_within(&self.session, request, self.deadline)
+            .await?;
+        let elapsed = started.elapsed();
+        in_process(&served, self.code)?;
+        Ok(elapsed)
+    }
+}
