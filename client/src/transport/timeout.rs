@@ -30,7 +30,7 @@ mod tests {
     fn the_header_has_the_finest_unit_that_fits_eight_digits() {
         for (timeout, header) in [
             (Duration::from_millis(4750), "4750000u"),
-            (Duration::from_secs(120), "120000m"),
+            (Duration::from_mins(2), "120000m"),
             (Duration::from_hours(48), "172800S"),
             (Duration::ZERO, "0u"),
         ] {
