@@ -88,7 +88,8 @@ async fn r6_5_each_kind_of_failure_has_its_reason() {
     each_gives(vec![
         (fail(ErrorKind::Transient), "DEPENDENCY_UNAVAILABLE"),
         (fail(ErrorKind::Rejected), "INVALID_REQUEST"),
-        (fail(ErrorKind::Cancelled), "CANCELLED"),
+        // Nobody asked it to stop: it says that its time was over.
+        (fail(ErrorKind::Cancelled), "DEADLINE_EXCEEDED"),
         (fail(ErrorKind::Unsupported), "METHOD_ABSENT"),
         (fail(ErrorKind::Failure), "ENGINE_FAILURE"),
     ])
