@@ -1,4 +1,4 @@
-//! AfterTurn: what a finished turn added (HOST-SEMANTICS 2).
+//! `AfterTurn`: what a finished turn added (HOST-SEMANTICS 2).
 
 use crate::budget::TokenBudget;
 use crate::context::RuntimeContext;

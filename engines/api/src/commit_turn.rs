@@ -1,4 +1,4 @@
-//! CommitTurn: a closed turn, stored atomically (HOST-SEMANTICS 1.3 and 9.3).
+//! `CommitTurn`: a closed turn, stored atomically (HOST-SEMANTICS 1.3 and 9.3).
 
 use crate::context::RuntimeContext;
 use crate::message::Message;

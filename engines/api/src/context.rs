@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::digest::TranscriptState;
 use crate::error::EngineError;
 use crate::host_call::Host;
+use crate::host_log::HostLog;
 use crate::ids::{HookId, Session};
 use crate::order::{Order, Reply};
 
@@ -124,6 +125,8 @@ pub struct HookContext {
     pub abandoned_hooks: Vec<HookId>,
     /// Who serves calls back.
     pub host: Host,
+    /// The host's stored log, for an engine whose own is behind `log_head` (R3.3).
+    pub log: HostLog,
     /// When the host stops waiting.
     pub deadline: Instant,
     /// Whether somebody asked to stop.
@@ -145,6 +148,7 @@ impl HookContext {
             order: None,
             abandoned_hooks: Vec::new(),
             host: Host::default(),
+            log: HostLog::default(),
             reply: Arc::default(),
             deadline: Instant::now() + budget,
             cancellation: Cancellation::new(),

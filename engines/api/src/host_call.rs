@@ -100,10 +100,16 @@ pub struct TranscriptPage {
     pub messages: Vec<Message>,
     /// Where it goes on; absent after the last page.
     pub next_cursor: Option<String>,
+    /// The log that the page is of; what [`RewriteEntries::expected`] asks for.
+    pub head: TranscriptState,
 }
 
 /// A call back, one variant a kind.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "call backs are rare, and each is moved a few times"
+)]
 pub enum HostCall {
     /// Replaces entries.
     Rewrite(RewriteEntries),
@@ -132,7 +138,7 @@ pub enum HostReply {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the host call failed, {reason}: {message}")]
 pub struct HostCallError {
-    /// UPPER_SNAKE: `HOST_CALL_UNAVAILABLE`, `STALE`, `CURSOR_LOST`, `HOOK_CLOSED`, `TIMEOUT`,
+    /// `UPPER_SNAKE`: `HOST_CALL_UNAVAILABLE`, `STALE`, `CURSOR_LOST`, `HOOK_CLOSED`, `TIMEOUT`,
     /// `FAILED`, `DENIED`, or another.
     pub reason: String,
     /// For people; never transcript content.

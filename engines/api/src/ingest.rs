@@ -1,4 +1,4 @@
-//! Ingest and IngestBatch: messages for the engine's log, by identity (R3.2).
+//! Ingest and `IngestBatch`: messages for the engine's log, by identity (R3.2).
 
 use crate::message::Message;
 

@@ -53,6 +53,7 @@ mod error;
 pub mod header;
 mod hook;
 mod host_call;
+mod host_log;
 mod ids;
 mod info;
 mod ingest;
@@ -89,6 +90,7 @@ pub use host_call::{
     Host, HostAnswer, HostCall, HostCallError, HostCalls, HostReply, LlmComplete, LlmCompleted,
     LlmUsage, ReadTranscript, RewriteEntries, Rewritten, TranscriptPage,
 };
+pub use host_log::{HostLog, LogAnswer, LogSource};
 pub use ids::{EntryId, HookId, InvalidId, Session, SessionId, SessionTarget};
 pub use info::{
     EngineInfo, HostParam, HostRequirement, MaintenanceMode, TranscriptSemantics, TranscriptSync,
