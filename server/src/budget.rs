@@ -60,10 +60,7 @@ mod tests {
 
     #[test]
     fn every_unit_is_read_and_nothing_else() {
-        assert_eq!(
-            parse("99999999H"),
-            Some(Duration::from_secs(99_999_999 * 3600))
-        );
+        assert_eq!(parse("99999999H"), Some(Duration::from_hours(99_999_999)));
         assert_eq!(parse("250m"), Some(Duration::from_millis(250)));
         assert_eq!(parse("7u"), Some(Duration::from_micros(7)));
         for odd in ["", "m", "1", "123456789m", "-1m", "1.5S", "1x", "1 m", "1é"] {

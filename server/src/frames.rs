@@ -47,21 +47,14 @@ impl<H: StreamingHook> Frames<H> {
 
     /// The host's next frame; `None` once it closed its side. Safe to cancel.
     pub(crate) async fn next(&mut self) -> Result<Option<HostFrame<H::Start>>, Status> {
-        match self
-            .inbound
-            .message()
-            .await
-            .map_err(refuse::from_transport)?
-        {
-            Some(wire) => {
-                let frame = H::host_frame(wire).map_err(ConvertError::into_status)?;
-                Ok(Some(frame))
-            }
-            None => {
-                self.inbound_open = false;
-                Ok(None)
-            }
-        }
+        let received = self.inbound.message().await;
+        let Some(wire) = received.map_err(refuse::from_transport)? else {
+            self.inbound_open = false;
+            return Ok(None);
+        };
+        H::host_frame(wire)
+            .map(Some)
+            .map_err(ConvertError::into_status)
     }
 
     /// Whether the host may still send.
