@@ -19,7 +19,7 @@ impl EngineChoice {
     /// Builds the engine.
     pub fn build(self) -> AnyEngine {
         match self {
-            Self::Windowed => AnyEngine::new(WindowedEngine::default()),
+            Self::Windowed => AnyEngine::new(WindowedEngine),
             Self::Legacy => AnyEngine::new(LegacyEngine),
         }
     }

@@ -3,6 +3,8 @@
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
+use crate::output;
+
 /// How log lines look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
@@ -22,6 +24,7 @@ pub fn start(format: LogFormat, filter: &str) -> anyhow::Result<()> {
         .map_err(|error| anyhow::anyhow!("--log-filter `{filter}` is no filter: {error}"))?;
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(output::progress_is_watched())
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Human => lines.with_target(false).compact().init(),

@@ -10,7 +10,7 @@ use tonic::{Code, Status};
 
 use crate::error::CallError;
 
-/// What the status means. Without our ErrorInfo only four codes are judged; all others may come
+/// What the status means. Without our `ErrorInfo` only four codes are judged; all others may come
 /// from a dying connection.
 pub(crate) fn classify(status: Status, share_ends: Instant) -> CallError {
     if let Some(reason) = reason_of(&status) {

@@ -1,8 +1,6 @@
 //! The in-process answer to Assemble (R7.13): the host's own list, fitted to the budget.
 
-use contextwire_engine::{
-    Assemble, AssembleOutcome, AssembleReply, Assembled, PromptAuthority, TokenBudget,
-};
+use contextwire_engine::{Assemble, AssembleOutcome, AssembleReply, Assembled, PromptAuthority};
 use contextwire_windowed::{Window, fit};
 
 /// What the model sees when the engine does not say: the host's list as it is where it fits, else
@@ -26,18 +24,10 @@ pub(crate) async fn assemble(request: Assemble) -> AssembleReply {
 }
 
 fn fitted(request: &Assemble) -> AssembleReply {
-    let whole = request.reply(Assembled::keep(0..request.transcript.len()));
-    let budget = request.token_budget.map_or(u64::MAX, TokenBudget::get);
-    match whole {
-        AssembleOutcome::Messages(reply) if reply.estimated_tokens <= budget => reply,
+    let window = Window::of(request);
+    match request.reply(Assembled::keep(0..request.transcript.len())) {
+        AssembleOutcome::Messages(whole) if window.holds(whole.estimated_tokens) => whole,
         AssembleOutcome::Messages(_) | AssembleOutcome::Unchanged(_) => {
-            let settings = request.runtime_settings.as_ref();
-            let window = Window {
-                budget: request.token_budget,
-                model: request.model.as_deref(),
-                provider: settings.and_then(|settings| settings.provider.as_deref()),
-                current_turn: request.current_turn,
-            };
             fit(&request.transcript, &window)
         }
     }

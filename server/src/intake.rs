@@ -264,7 +264,7 @@ mod tests {
     fn e_syn_07_a_wrong_head_appends_nothing() {
         let (mirrors, new) = (Mirrors::new(1 << 20), list(&["a"]));
         let wrong = with(update(1, &Transcript::new(), &new), |part| {
-            part.head = list(&["z"]).state()
+            part.head = list(&["z"]).state();
         });
         let status = Intake::new(key()).offer(wrong, &mirrors).unwrap_err();
         assert_eq!(reason_of(&status), Some(Reason::TranscriptDigestMismatch));
@@ -278,13 +278,13 @@ mod tests {
         let mut intake = Intake::new(key());
         for seq in 1..=2 {
             let wrong = with(update(seq, &old, &new), |part| {
-                part.head = list(&["z"]).state()
+                part.head = list(&["z"]).state();
             });
             let step = intake.offer(wrong, &mirrors).unwrap();
             assert!(matches!(step, Step::Ask(need) if need.seq == seq + 1 && need.have.is_empty()));
         }
         let wrong = with(update(3, &old, &new), |part| {
-            part.head = list(&["z"]).state()
+            part.head = list(&["z"]).state();
         });
         assert!(intake.offer(wrong, &mirrors).is_err());
     }
@@ -318,7 +318,7 @@ mod tests {
         let (mirrors, new) = (Mirrors::new(1 << 20), list(&["a", "b"]));
         let first = new.prefix(1);
         let part = with(update(1, &Transcript::new(), &first), |part| {
-            part.more = true
+            part.more = true;
         });
         assert_eq!(
             Intake::new(key()).offer(part, &mirrors).unwrap(),

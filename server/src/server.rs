@@ -206,7 +206,7 @@ impl BoundServer {
             .collect()
     }
 
-    /// Serves until `stop` ends, then drains in the order of PROTOCOL 11: health says NOT_SERVING,
+    /// Serves until `stop` ends, then drains in the order of PROTOCOL 11: health says `NOT_SERVING`,
     /// new hooks are refused, running ones finish within the grace, the rest are stopped, then the
     /// connections close, by force if need be.
     ///

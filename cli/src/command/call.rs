@@ -27,20 +27,19 @@ pub struct CallArgs {
 #[derive(Debug, Subcommand)]
 enum HookArgs {
     /// What would the model see of these messages?
-    ///
-    /// {"messages": [{"role": "user", "content": "hi"}], "session_id": "debug",
-    /// "token_budget": 4000, "model": "gpt-5", "prompt": "…", "current_turn": "included"}
-    #[command(verbatim_doc_comment)]
+    #[command(after_help = r#"Example:
+  --json '{"messages": [{"role": "user", "content": "hi"}], "token_budget": 4000, "model": "gpt-5"}'
+More fields: session_id, prompt, current_turn ("included" or "excluded")."#)]
     Assemble(RequestArgs),
     /// Appends one message to the engine's log.
-    ///
-    /// {"message": {"role": "user", "content": "hi"}, "session_id": "debug", "entry_id": "e1"}
-    #[command(verbatim_doc_comment)]
+    #[command(after_help = r#"Example:
+  --json '{"message": {"role": "user", "content": "hi"}, "entry_id": "e1"}'
+More fields: session_id, is_heartbeat."#)]
     Ingest(RequestArgs),
     /// Asks the engine to make room.
-    ///
-    /// {"session_id": "debug", "token_budget": 4000, "force": true}
-    #[command(verbatim_doc_comment)]
+    #[command(after_help = r#"Example:
+  --json '{"token_budget": 4000, "force": true}'
+More fields: session_id, current_token_count, custom_instructions."#)]
     Compact(RequestArgs),
 }
 

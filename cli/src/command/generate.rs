@@ -27,13 +27,9 @@ pub struct GenerateArgs {
 /// When the file cannot be written.
 pub fn run(args: &GenerateArgs) -> anyhow::Result<()> {
     let text = session::generate(args.seed, args.turns);
-    match &args.file {
-        Some(file) => {
-            std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
-        }
-        None => {
-            output::line(text.trim_end());
-            Ok(())
-        }
-    }
+    let Some(file) = &args.file else {
+        output::line(text.trim_end());
+        return Ok(());
+    };
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
 }

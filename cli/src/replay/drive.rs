@@ -215,7 +215,7 @@ impl<'a> Replay<'a> {
         self.shown = Some(view.clone());
     }
 
-    /// What a host does at the end of a turn for an engine without AfterTurn: it ingests what the
+    /// What a host does at the end of a turn for an engine without `AfterTurn`: it ingests what the
     /// turn added (HOST-SEMANTICS 2).
     async fn end_turn(&self, turn: &Turn, next: &View, next_is_a_turn: bool) {
         let Some(added) = next.added_since(&turn.view) else {

@@ -8,6 +8,7 @@ use contextwire_proto::frame::{CancelReason, EngineFrame, HostFrame};
 use contextwire_proto::{Reason, limits, v1};
 use prost::Message as _;
 use tokio::sync::mpsc;
+use tokio::task::coop::consume_budget;
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -97,7 +98,12 @@ impl<W> Inbound<W> {
                     let answer = Pin::new(opening).await?;
                     *self = Self::Open(Box::new(answer.into_inner()));
                 }
-                Self::Open(stream) => return stream.message().await,
+                Self::Open(stream) => {
+                    // Frames that are here already are read without waiting: enough of them would
+                    // keep the host's timers from being looked at.
+                    consume_budget().await;
+                    return stream.message().await;
+                }
             }
         }
     }
@@ -126,15 +132,16 @@ impl<R: StreamingRpc> Conversation<'_, R> {
                     stopped = true;
                     self.cancel();
                 }
-                frame = self.inbound.next() => match frame.map_err(|status| self.failed(status))? {
-                    Some(wire) => self.receive(wire)?,
-                    None => return self.ended(),
-                },
+                // Before reading, so that an engine that never stops talking is still told to.
                 Some(Ok(room)) = async { Some(frames?.reserve_owned().await) }, if owes => {
                     if let Some(wire) = self.next_frame()? {
                         room.send(wire);
                     }
                 }
+                frame = self.inbound.next() => match frame.map_err(|status| self.failed(status))? {
+                    Some(wire) => self.receive(wire)?,
+                    None => return self.ended(),
+                },
             }
         }
     }

@@ -51,8 +51,13 @@ pub(crate) enum BlockKind<'a> {
     Text(Text<'a>),
     Thinking,
     /// A tool call; without an id nothing can answer it.
-    Call { id: Option<Cow<'a, str>>, name: Option<Cow<'a, str>> },
-    Image { mime: Option<Cow<'a, str>> },
+    Call {
+        id: Option<Cow<'a, str>>,
+        name: Option<Cow<'a, str>>,
+    },
+    Image {
+        mime: Option<Cow<'a, str>>,
+    },
     Other,
 }
 
@@ -71,7 +76,9 @@ impl<'a> Body<'a> {
     }
 
     pub(crate) fn images(&self) -> impl DoubleEndedIterator<Item = &Block<'a>> {
-        self.blocks().iter().filter(|block| matches!(block.kind, BlockKind::Image { .. }))
+        self.blocks()
+            .iter()
+            .filter(|block| matches!(block.kind, BlockKind::Image { .. }))
     }
 
     fn read(&mut self, cursor: &mut Cursor<'a>) -> Result<(), JsonError> {
@@ -123,9 +130,13 @@ impl<'a> Body<'a> {
 
 /// Whether a text shows nothing.
 pub(crate) fn is_blank_text(text: &Text<'_>) -> bool {
-    // Most texts show something in their first bytes; the rest is decoded.
-    let shows = |byte: &u8| byte.is_ascii_graphic() && *byte != b'\\';
-    !text.raw().iter().take(16).any(shows) && text.decode().trim().is_empty()
+    // Most texts show something in their first bytes, before any escape; others are decoded.
+    let plain = text
+        .raw()
+        .iter()
+        .take(16)
+        .take_while(|byte| **byte != b'\\');
+    !plain.into_iter().any(u8::is_ascii_graphic) && text.decode().trim().is_empty()
 }
 
 fn text<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Text<'a>>, JsonError> {
@@ -148,7 +159,10 @@ fn content<'a>(cursor: &mut Cursor<'a>) -> Result<Content<'a>, JsonError> {
             while cursor.next_element()? {
                 let mut inside = cursor.clone();
                 let span = cursor.skip_value()?;
-                blocks.push(Block { span, kind: block_kind(&mut inside)? });
+                blocks.push(Block {
+                    span,
+                    kind: block_kind(&mut inside)?,
+                });
             }
             Ok(Content::Blocks(start..cursor.offset(), blocks))
         }
@@ -184,7 +198,10 @@ fn block_kind<'a>(cursor: &mut Cursor<'a>) -> Result<BlockKind<'a>, JsonError> {
         Some("image" | "image_url" | "input_image") => BlockKind::Image { mime: decode(mime) },
         Some(call) if is_call_type(call) => {
             let id = decode(id).filter(|id| !id.is_empty());
-            BlockKind::Call { id, name: decode(name) }
+            BlockKind::Call {
+                id,
+                name: decode(name),
+            }
         }
         Some(_) | None => BlockKind::Other,
     })

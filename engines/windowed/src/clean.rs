@@ -17,7 +17,9 @@ impl Reader<'_> {
     /// Whether this model wrote the message, so that it may see its own signed thinking again
     /// (A17). What is not known to differ is the same.
     fn wrote(&self, body: &Body<'_>) -> bool {
-        let (Some(reader), Some(writer)) = (self.model, body.model.as_deref()) else { return true };
+        let (Some(reader), Some(writer)) = (self.model, body.model.as_deref()) else {
+            return true;
+        };
         let (named, reader) = match reader.split_once('/') {
             Some((provider, model)) if !writer.contains('/') => (Some(provider), model),
             Some(_) | None => (None, reader),
@@ -47,7 +49,9 @@ pub(crate) fn is_unsendable(message: &Message, body: &Body<'_>) -> bool {
             let has_calls = !body.legacy_calls.is_empty() && !body.is_aborted;
             !has_calls && !shows(body, |block| keeps(block, body, true))
         }
-        "user" | "system" | "developer" | "custom" => !shows(body, |block| keeps(block, body, true)),
+        "user" | "system" | "developer" | "custom" => {
+            !shows(body, |block| keeps(block, body, true))
+        }
         "branchSummary" | "compactionSummary" => body.summary.as_ref().is_none_or(is_blank_text),
         _ => false,
     }
@@ -55,7 +59,10 @@ pub(crate) fn is_unsendable(message: &Message, body: &Body<'_>) -> bool {
 
 /// Whether the content of such messages goes to a provider as it stands.
 fn is_plain(message: &Message) -> bool {
-    matches!(message.role(), "assistant" | "user" | "system" | "developer" | "custom")
+    matches!(
+        message.role(),
+        "assistant" | "user" | "system" | "developer" | "custom"
+    )
 }
 
 /// Whether content shows something, given which blocks stay.
@@ -96,7 +103,11 @@ pub(crate) fn edits(
     }
     let mut edits = Vec::new();
     if message.role() == "assistant" && body.is_aborted {
-        edits.extend(body.legacy_calls.iter().map(|span| Edit::new(span.clone(), "")));
+        edits.extend(
+            body.legacy_calls
+                .iter()
+                .map(|span| Edit::new(span.clone(), "")),
+        );
     }
     let own_thinking = reader.wrote(body);
     if is_result && !shows(body, |block| keeps(block, body, own_thinking)) {
@@ -130,20 +141,17 @@ fn rebuild(
     mut images: usize,
     keeps: impl Fn(&Block<'_>) -> bool,
 ) -> Option<Vec<u8>> {
+    if images == 0 && blocks.iter().all(&keeps) {
+        return None;
+    }
     let mut array = vec![b'['];
-    let mut changed = false;
-    for block in blocks {
-        if !keeps(block) {
-            changed = true;
-            continue;
-        }
+    for block in blocks.iter().filter(|block| keeps(block)) {
         if array.len() > 1 {
             array.push(b',');
         }
         match &block.kind {
             BlockKind::Image { mime } if images > 0 => {
                 images -= 1;
-                changed = true;
                 array.extend(invent::image_reference(mime.as_deref(), block.span.len()).bytes());
             }
             BlockKind::Image { .. }
@@ -157,5 +165,5 @@ fn rebuild(
         }
     }
     array.push(b']');
-    changed.then_some(array)
+    Some(array)
 }

@@ -22,7 +22,11 @@ impl WindowedEngine {
 
 impl ContextEngine for WindowedEngine {
     fn info(&self) -> EngineInfo {
-        EngineInfo::new("windowed", "Windowed context engine", env!("CARGO_PKG_VERSION"))
+        EngineInfo::new(
+            "windowed",
+            "Windowed context engine",
+            env!("CARGO_PKG_VERSION"),
+        )
     }
 
     async fn ingest(&self, _: &HookContext, _: Ingest) -> Result<Ingested, EngineError> {
@@ -37,19 +41,14 @@ impl ContextEngine for WindowedEngine {
         if request.site == Site::Sync {
             return Ok(AssembleReply::default().into());
         }
-        let settings = request.runtime_settings.as_ref();
-        let model = request.model.as_deref();
-        let window = Window {
-            budget: request.token_budget,
-            model: model.or_else(|| settings?.resolved_model.as_deref()),
-            provider: settings.and_then(|settings| settings.provider.as_deref()),
-            current_turn: request.current_turn,
-        };
+        let window = Window::of(&request);
         let reply = fit_while(&request.transcript, &window, &|| !cx.is_cancelled());
         reply.map(Into::into).ok_or_else(EngineError::cancelled)
     }
 
     async fn compact(&self, _: &HookContext, _: Compact) -> Result<Compacted, EngineError> {
-        Ok(Compacted::declined("HOST_CALL_UNAVAILABLE: compaction is left to the host"))
+        Ok(Compacted::declined(
+            "HOST_CALL_UNAVAILABLE: compaction is left to the host",
+        ))
     }
 }

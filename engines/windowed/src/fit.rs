@@ -2,7 +2,7 @@
 
 use contextwire_engine::tokens::ModelFamily;
 use contextwire_engine::{
-    AssembleReply, Assembled, CurrentTurn, PromptAuthority, TokenBudget, Transcript,
+    Assemble, AssembleReply, Assembled, CurrentTurn, PromptAuthority, TokenBudget, Transcript,
 };
 
 use crate::clean::Reader;
@@ -25,9 +25,35 @@ pub struct Window<'a> {
     pub current_turn: CurrentTurn,
 }
 
+impl<'a> Window<'a> {
+    /// The window that a request asks for.
+    pub fn of(request: &'a Assemble) -> Self {
+        let settings = request.runtime_settings.as_ref();
+        let model = request.model.as_deref();
+        Self {
+            budget: request.token_budget,
+            model: model.or_else(|| settings?.resolved_model.as_deref()),
+            provider: settings.and_then(|settings| settings.provider.as_deref()),
+            current_turn: request.current_turn,
+        }
+    }
+
+    /// Whether so many tokens by estimate are sure to fit.
+    pub fn holds(&self, estimated_tokens: u64) -> bool {
+        self.share().is_none_or(|share| estimated_tokens <= share)
+    }
+
+    fn share(&self) -> Option<u64> {
+        let family = ModelFamily::of_model(self.model);
+        self.budget
+            .map(|budget| share_of(budget, self.model, family))
+    }
+}
+
 /// Fits a list to a window.
 ///
-/// The result is at most the budget, or says by [`PromptAuthority::PreassemblyMayOverflow`] that it
+/// The result is at most the budget (by the upper bound of the estimate, where the model is named and
+/// its encoding unknown), or says by [`PromptAuthority::PreassemblyMayOverflow`] that it
 /// is not, or that the newest turn did not fit whole. Kept messages are ranges of the transcript;
 /// inserts are shortened or cleaned forms of its messages, or invented ones, which are synthetic.
 pub fn fit(transcript: &Transcript, window: &Window<'_>) -> AssembleReply {
@@ -41,12 +67,26 @@ pub(crate) fn fit_while(
     go_on: GoOn<'_>,
 ) -> Option<AssembleReply> {
     let family = ModelFamily::of_model(window.model);
-    let budget = window.budget.map(TokenBudget::get);
+    let budget = window.share();
     let slice = Slice::of(transcript, family, budget, go_on)?;
-    let reader = Reader { provider: window.provider, model: window.model };
+    let reader = Reader {
+        provider: window.provider,
+        model: window.model,
+    };
     let renderer = Renderer::new(&slice, family, reader);
     let selection = select(&renderer, turns(&slice, window.current_turn), budget, go_on)?;
     Some(reply(selection, budget))
+}
+
+/// What may be filled of a budget by estimate, so that the real size stays within it (A02). A named
+/// model whose encoding is unknown may need more tokens than estimated.
+fn share_of(budget: TokenBudget, model: Option<&str>, family: ModelFamily) -> u64 {
+    match (family, model) {
+        (ModelFamily::Other, Some(_)) => {
+            budget.get() - budget.get() / (1 + ModelFamily::OTHER_MARGIN)
+        }
+        (ModelFamily::Other, None) | (ModelFamily::O200k | ModelFamily::Cl100k, _) => budget.get(),
+    }
 }
 
 fn reply(selection: Selection, budget: Option<u64>) -> AssembleReply {

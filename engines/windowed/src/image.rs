@@ -19,14 +19,16 @@ pub(crate) fn replaced(slice: &Slice<'_>) -> HashMap<usize, usize> {
     let mut replaced = HashMap::new();
     let (mut count, mut bytes, mut turns) = (0, 0, 1);
     for index in slice.indices().rev() {
-        let Some(body) = slice.body(index) else { continue };
+        let Some(body) = slice.body(index) else {
+            continue;
+        };
         let is_newest_user = slice.newest_user() == Some(index);
         let images: Vec<_> = body.images().collect();
         for (rest, image) in images.into_iter().enumerate().rev() {
             count += 1;
             bytes += image.span.len();
             let fits = count <= MAX_IMAGES && (bytes <= MAX_BYTES || count == 1);
-            if !is_newest_user && !(fits && turns <= MAX_TURNS) {
+            if !(is_newest_user || fits && turns <= MAX_TURNS) {
                 replaced.insert(index, rest + 1);
                 break;
             }

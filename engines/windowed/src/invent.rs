@@ -37,7 +37,10 @@ pub(crate) fn opening(timestamp_ms: Option<i64>) -> Message {
 /// An error result for a call that has none, in the shape in which the call was made.
 pub(crate) fn missing_result(caller: &Message, body: &Body<'_>, id: &str) -> Message {
     let block_name = body.blocks().iter().find_map(|block| match &block.kind {
-        BlockKind::Call { id: Some(own), name } if own == id => Some(name.as_deref().unwrap_or("")),
+        BlockKind::Call {
+            id: Some(own),
+            name,
+        } if own == id => Some(name.as_deref().unwrap_or("")),
         BlockKind::Call { .. }
         | BlockKind::Empty
         | BlockKind::Text(_)

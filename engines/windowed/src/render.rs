@@ -77,36 +77,60 @@ pub(crate) struct Renderer<'s, 'a> {
 
 impl<'s, 'a> Renderer<'s, 'a> {
     pub(crate) fn new(slice: &'s Slice<'a>, family: ModelFamily, reader: Reader<'s>) -> Self {
-        Self { slice, family, reader, images: image::replaced(slice) }
+        Self {
+            slice,
+            family,
+            reader,
+            images: image::replaced(slice),
+        }
     }
 
     pub(crate) fn turn(&self, turn: &Turn, mut pressure: Pressure) -> Vec<Rendered> {
-        turn.units.iter().map(|unit| self.unit(unit, &mut pressure)).collect()
+        turn.units
+            .iter()
+            .map(|unit| self.unit(unit, &mut pressure))
+            .collect()
     }
 
     /// A message outside the turns, cleaned and nothing else.
     pub(crate) fn single(&self, index: usize, reason: &'static str) -> Option<Rendered> {
         let mut item = self.item(index, &mut Pressure::default())?;
         item.reason = reason;
-        Some(Rendered { first: index, items: vec![item], lead: Lead::Yes })
+        Some(Rendered {
+            first: index,
+            items: vec![item],
+            lead: Lead::Yes,
+        })
     }
 
     /// An invented user message in front of a unit that cannot lead.
     pub(crate) fn opening(&self, before: Option<usize>) -> Rendered {
         let first = before.unwrap_or_default();
         let timestamp = self.slice.message(first).and_then(Message::timestamp_ms);
-        let item = self.invented(invent::opening(timestamp), "a list starts with a user message");
-        Rendered { first, items: vec![item], lead: Lead::Yes }
+        let item = self.invented(
+            invent::opening(timestamp),
+            "a list starts with a user message",
+        );
+        Rendered {
+            first,
+            items: vec![item],
+            lead: Lead::Yes,
+        }
     }
 
     fn unit(&self, unit: &Unit, pressure: &mut Pressure) -> Rendered {
         let own = std::iter::once(&unit.first).chain(&unit.results);
-        let mut items: Vec<Item> = own.filter_map(|index| self.item(*index, pressure)).collect();
+        let mut items: Vec<Item> = own
+            .filter_map(|index| self.item(*index, pressure))
+            .collect();
         if let (Some(caller), Some(body)) =
             (self.slice.message(unit.first), self.slice.body(unit.first))
         {
             items.extend(unit.unanswered.iter().map(|id| {
-                self.invented(invent::missing_result(caller, body, id), "no result was recorded")
+                self.invented(
+                    invent::missing_result(caller, body, id),
+                    "no result was recorded",
+                )
             }));
         }
         let lead = match self.slice.message(unit.first).map(Message::role) {
@@ -114,7 +138,11 @@ impl<'s, 'a> Renderer<'s, 'a> {
             Some("system" | "developer") => Lead::Aside,
             Some(_) | None => Lead::Yes,
         };
-        Rendered { first: unit.first, items, lead }
+        Rendered {
+            first: unit.first,
+            items,
+            lead,
+        }
     }
 
     fn item(&self, index: usize, pressure: &mut Pressure) -> Option<Item> {
@@ -128,8 +156,11 @@ impl<'s, 'a> Renderer<'s, 'a> {
         pressure.images -= pressed;
         let replaced = aged + pressed;
         let edits = clean::edits(message, body, &self.reader, replaced);
-        let edited =
-            if edits.is_empty() { None } else { invent::edited(message, &edits) };
+        let edited = if edits.is_empty() {
+            None
+        } else {
+            invent::edited(message, &edits)
+        };
         let current = edited.as_ref().unwrap_or(message);
         let limit = pressure.result_limit.filter(|_| can_shorten(message));
         if let Some(short) = limit.and_then(|limit| shorten(current, limit, self.family)) {
@@ -160,12 +191,21 @@ impl<'s, 'a> Renderer<'s, 'a> {
         original: &Message,
         images: usize,
     ) -> Item {
-        let is_elastic = can_shorten(original);
-        Item { is_elastic, images, ..self.invented(message, reason) }
+        Item {
+            images,
+            is_elastic: can_shorten(original),
+            ..self.invented(message, reason)
+        }
     }
 
     fn invented(&self, message: Message, reason: &'static str) -> Item {
         let tokens = estimate_message(self.family, &message);
-        Item { piece: Piece::Insert(message), tokens, reason, images: 0, is_elastic: false }
+        Item {
+            piece: Piece::Insert(message),
+            tokens,
+            reason,
+            images: 0,
+            is_elastic: false,
+        }
     }
 }

@@ -4,11 +4,9 @@ use contextwire_engine::tokens::IMAGE_TOKENS;
 
 use crate::render::{Item, Lead, Pressure, Rendered, Renderer};
 use crate::shorten::level;
-use crate::slice::{GoOn, MIN_RESULT_TOKENS};
+use crate::slice::{GoOn, MIN_RESULT_TOKENS, older_result_limit};
 use crate::unit::Turn;
 
-/// An older tool result that costs more than the budget divided by this is cut to that.
-const OVERSIZE_SHARE: u64 = 8;
 /// What replacing an image saves at least: its price without the reference's.
 const IMAGE_SAVING: u64 = IMAGE_TOKENS as u64 - 64;
 
@@ -33,8 +31,10 @@ pub(crate) fn select(
     let mut chosen = Chosen {
         renderer,
         room: budget,
-        result_limit: budget.map(oversize),
-        head: head.filter_map(|index| renderer.single(index, "leading instructions")).collect(),
+        result_limit: budget.map(older_result_limit),
+        head: head
+            .filter_map(|index| renderer.single(index, "leading instructions"))
+            .collect(),
         units: Vec::new(),
         is_cut: false,
         has_summary: false,
@@ -45,7 +45,9 @@ pub(crate) fn select(
     }
     let summaries = slice.summaries().filter(sent);
     chosen.add_summaries(
-        summaries.filter_map(|index| renderer.single(index, "compaction summary")).collect(),
+        summaries
+            .filter_map(|index| renderer.single(index, "compaction summary"))
+            .collect(),
     );
     while let Some(turn) = turns.pop() {
         if !go_on() {
@@ -56,10 +58,6 @@ pub(crate) fn select(
         }
     }
     Some(chosen.finish())
-}
-
-fn oversize(budget: u64) -> u32 {
-    u32::try_from(budget / OVERSIZE_SHARE).unwrap_or(u32::MAX).max(4 * MIN_RESULT_TOKENS)
 }
 
 fn tokens(units: &[Rendered]) -> u64 {
@@ -88,36 +86,47 @@ impl Chosen<'_, '_, '_> {
     }
 
     fn take(&mut self, units: Vec<Rendered>, opening: u64) {
-        self.room = self.room.map(|room| room.saturating_sub(tokens(&units) + opening));
+        self.room = self
+            .room
+            .map(|room| room.saturating_sub(tokens(&units) + opening));
         self.units.extend(units);
     }
 
     fn add_newest(&mut self, turn: &Turn) {
-        let opening = if turn.is_head(0) { 0 } else { self.renderer.opening(None).tokens() };
-        let units = match self.room {
-            None => self.renderer.turn(turn, Pressure::default()),
-            Some(room) => self.press(turn, room.saturating_sub(opening)),
+        let opening = if turn.is_head(0) {
+            0
+        } else {
+            self.renderer.opening(None).tokens()
         };
+        let units = self.renderer.turn(turn, Pressure::default());
+        if self.fits(tokens(&units) + opening) {
+            return self.take(units, opening);
+        }
+        let room = self.room.unwrap_or(u64::MAX).saturating_sub(opening);
+        let units = self.press(turn, &units, room);
         self.take(units, opening);
+        // What the newest turn had to give up is not for older ones.
+        self.room = Some(0);
     }
 
     /// The newest turn: first images give way, oldest first, then tool results are cut, the
     /// longest first, then its oldest units are left out, never its user message and its last unit.
-    fn press(&mut self, turn: &Turn, room: u64) -> Vec<Rendered> {
-        let units = self.renderer.turn(turn, Pressure::default());
-        let excess = tokens(&units).saturating_sub(room);
-        if excess == 0 {
-            return units;
-        }
-        let all_images: usize = items(&units).map(|item| item.images).sum();
+    fn press(&mut self, turn: &Turn, units: &[Rendered], room: u64) -> Vec<Rendered> {
+        let excess = tokens(units).saturating_sub(room);
+        let all_images: usize = items(units).map(|item| item.images).sum();
         let images = usize::try_from(excess.div_ceil(IMAGE_SAVING)).unwrap_or(usize::MAX);
-        let mut pressure = Pressure { images: images.min(all_images), result_limit: None };
+        let mut pressure = Pressure {
+            images: images.min(all_images),
+            result_limit: None,
+        };
         let units = self.renderer.turn(turn, pressure);
         let excess = tokens(&units).saturating_sub(room);
         if excess == 0 {
             return units;
         }
-        let elastic = items(&units).filter(|item| item.is_elastic).map(|item| item.tokens);
+        let elastic = items(&units)
+            .filter(|item| item.is_elastic)
+            .map(|item| item.tokens);
         pressure.result_limit = Some(level(elastic, excess).max(MIN_RESULT_TOKENS));
         let units = self.renderer.turn(turn, pressure);
         self.leave_out(turn, units, room)
@@ -153,9 +162,16 @@ impl Chosen<'_, '_, '_> {
         if is_beginning && !self.renderer.slice.is_whole() {
             return false;
         }
-        let opening = if is_beginning { self.renderer.opening(None).tokens() } else { 0 };
+        let opening = if is_beginning {
+            self.renderer.opening(None).tokens()
+        } else {
+            0
+        };
         for images in [0, usize::MAX] {
-            let pressure = Pressure { images, result_limit: self.result_limit };
+            let pressure = Pressure {
+                images,
+                result_limit: self.result_limit,
+            };
             let units = self.renderer.turn(turn, pressure);
             if self.fits(tokens(&units) + opening) {
                 self.take(units, opening);
@@ -183,16 +199,28 @@ impl Chosen<'_, '_, '_> {
     }
 
     fn finish(self) -> Selection {
-        let Self { renderer, head, mut units, is_cut, has_summary, .. } = self;
+        let Self {
+            renderer,
+            head,
+            mut units,
+            is_cut,
+            has_summary,
+            ..
+        } = self;
         units.sort_by_key(|unit| unit.first);
         let first = units.iter().position(|unit| unit.lead != Lead::Aside);
         let opening = first.and_then(|at| {
-            let unit = units.get(at).filter(|unit| unit.lead == Lead::No && !has_summary)?;
+            let unit = units
+                .get(at)
+                .filter(|unit| unit.lead == Lead::No && !has_summary)?;
             Some((at, renderer.opening(Some(unit.first))))
         });
         if let Some((at, opening)) = opening {
             units.insert(at, opening);
         }
-        Selection { units: head.into_iter().chain(units).collect(), is_cut }
+        Selection {
+            units: head.into_iter().chain(units).collect(),
+            is_cut,
+        }
     }
 }

@@ -13,6 +13,8 @@ use crate::slice::is_result;
 
 /// Room for the note between head and tail, in tokens.
 const NOTE_TOKENS: u32 = 24;
+/// A shorter rest says nothing that the note does not.
+const MIN_KEPT_BYTES: usize = 32;
 /// Tries at a cut that fits before only the note is left.
 const TRIES: usize = 12;
 
@@ -85,7 +87,10 @@ impl Texts {
         let level = level(self.0.iter().map(|(_, _, tokens)| *tokens), excess);
         let long = self.0.iter().filter(|(_, _, tokens)| *tokens > level);
         long.map(|(span, text, tokens)| {
-            Edit::new(span.clone(), quote(&head_and_tail(text, *tokens, level, family)))
+            Edit::new(
+                span.clone(),
+                quote(&head_and_tail(text, *tokens, level, family)),
+            )
         })
         .collect()
     }
@@ -112,18 +117,26 @@ pub(crate) fn level(tokens: impl IntoIterator<Item = u32>, excess: u64) -> u32 {
 fn head_and_tail(text: &str, tokens: u32, limit: u32, family: ModelFamily) -> String {
     let total = text.chars().count();
     let room = limit.saturating_sub(NOTE_TOKENS);
-    // Bytes are proportional to tokens well enough for a first try.
+    // Bytes are proportional to tokens well enough for a first try; then the count corrects it.
     let mut keep = scale(text.len(), room, tokens);
     for _ in 0..TRIES {
-        let head = text.get(..text.floor_char_boundary(keep / 2)).unwrap_or_default();
-        let tail = text.get(text.ceil_char_boundary(text.len() - keep / 2)..).unwrap_or_default();
+        if keep < MIN_KEPT_BYTES {
+            break;
+        }
+        let head = text
+            .get(..text.floor_char_boundary(keep / 2))
+            .unwrap_or_default();
+        let tail = text
+            .get(text.ceil_char_boundary(text.len() - keep / 2)..)
+            .unwrap_or_default();
         let left_out = total - head.chars().count() - tail.chars().count();
         let short =
             format!("{head}\n\n[... {left_out} of {total} characters left out ...]\n\n{tail}");
-        if keep < 32 || count_text(family, &short) <= limit {
-            return if keep < 32 { note(total) } else { short };
+        let count = count_text(family, &short);
+        if count <= limit {
+            return short;
         }
-        keep = keep / 8 * 7;
+        keep = scale(keep, limit, count).min(keep - keep / 32);
     }
     note(total)
 }
@@ -179,7 +192,10 @@ mod tests {
         assert!(payload.ends_with(r#"}],"y":"\ud800"}"#));
         assert!(payload.contains("line of output\\nline of output"));
         assert!(payload.contains("of 30000 characters left out"));
-        assert_eq!((short.entry_id().as_str(), short.is_synthetic()), ("e1", false));
+        assert_eq!(
+            (short.entry_id().as_str(), short.is_synthetic()),
+            ("e1", false)
+        );
         assert_eq!(shorten(&short, 300, ModelFamily::Other), None);
     }
 
@@ -187,7 +203,9 @@ mod tests {
     fn what_cannot_be_cut_gives_way_as_a_whole() {
         let blob = "QUJD".repeat(3000);
         for payload in [
-            format!(r#"{{"role":"toolResult","toolCallId":"c","content":[{{"type":"audio","data":"{blob}"}}]}}"#),
+            format!(
+                r#"{{"role":"toolResult","toolCallId":"c","content":[{{"type":"audio","data":"{blob}"}}]}}"#
+            ),
             format!(r#"{{"role":"tool","tool_call_id":"c","content":{{"blob":"{blob}"}}}}"#),
         ] {
             let message = Message::from_payload(payload);

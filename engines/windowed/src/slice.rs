@@ -11,6 +11,8 @@ use crate::clean::is_unsendable;
 
 /// The least that a tool result costs, however hard it is shortened, in tokens.
 pub(crate) const MIN_RESULT_TOKENS: u32 = 96;
+/// An older tool result that costs more than the budget divided by this is cut to that.
+const OVERSIZE_SHARE: u64 = 8;
 /// What a message counts at least while the slice is measured, so that a history of nothing ends.
 const MIN_MESSAGE_TOKENS: u64 = 4;
 /// How many messages beyond the budget are looked at for the start of a turn, or for a call.
@@ -101,22 +103,30 @@ impl<'a> Slice<'a> {
 
     /// Whether a user message that is sent stands here.
     pub(crate) fn starts_turn(&self, index: usize) -> bool {
-        self.message(index).is_some_and(|message| message.role() == "user")
+        self.message(index)
+            .is_some_and(|message| message.role() == "user")
             && !self.is_dropped(index)
     }
 
     /// Goes back until the messages cannot fit even with their results shortened.
     fn measure(&self, family: ModelFamily, budget: u64, go_on: GoOn<'_>) -> Option<usize> {
+        let older_limit = older_result_limit(budget);
         let (mut start, mut tokens) = (self.transcript.len(), 0);
         while start > self.start && tokens <= budget {
             if !go_on() {
                 return None;
             }
             start -= 1;
-            let Some(message) = self.message(start) else { break };
-            let estimate = estimate_message(family, message);
-            let least =
-                if is_result(message) { estimate.min(MIN_RESULT_TOKENS) } else { estimate };
+            let Some(message) = self.message(start) else {
+                break;
+            };
+            let is_newest_turn = self.newest_user.is_none_or(|user| start >= user);
+            let limit = match (is_result(message), is_newest_turn) {
+                (false, _) => u32::MAX,
+                (true, true) => MIN_RESULT_TOKENS,
+                (true, false) => older_limit,
+            };
+            let least = estimate_message(family, message).min(limit);
             tokens += u64::from(least).max(MIN_MESSAGE_TOKENS);
         }
         Some(start)
@@ -126,7 +136,8 @@ impl<'a> Slice<'a> {
     fn turn_start(&self, index: usize) -> usize {
         let low = index.saturating_sub(LOOK_BACK).max(self.summaries.end);
         let found = (low..=index).rev().find(|at| {
-            self.message(*at).is_some_and(|message| message.role() == "user")
+            self.message(*at)
+                .is_some_and(|message| message.role() == "user")
                 || *at == self.summaries.end
         });
         found.unwrap_or(index)
@@ -135,7 +146,9 @@ impl<'a> Slice<'a> {
     /// Goes back to calls whose results stand behind the newest user message: a tool may still run
     /// when the user goes on.
     fn reach_for_calls(&mut self) {
-        let Some(user) = self.newest_user.filter(|user| *user >= self.start) else { return };
+        let Some(user) = self.newest_user.filter(|user| *user >= self.start) else {
+            return;
+        };
         let mut open: HashSet<&str> = HashSet::new();
         for message in self.transcript.range(user..self.transcript.len()).rev() {
             open.extend(message.tool_result_for());
@@ -144,16 +157,20 @@ impl<'a> Slice<'a> {
             });
         }
         let low = self.start.saturating_sub(LOOK_BACK).max(self.summaries.end);
-        let calls: Vec<usize> = (low..user)
-            .rev()
-            .filter(|at| {
-                let ids = self.message(*at).map(Message::tool_call_ids).unwrap_or_default();
-                ids.iter().fold(false, |found, id| open.remove(id.as_str()) || found)
-            })
-            .collect();
-        if let Some(oldest) = calls.last().filter(|oldest| **oldest < self.start) {
-            self.start = *oldest;
-            self.start = self.turn_start(*oldest);
+        let mut oldest = self.start;
+        for at in (low..user).rev() {
+            let ids = self
+                .message(at)
+                .map(Message::tool_call_ids)
+                .unwrap_or_default();
+            let open_before = open.len();
+            open.retain(|open| !ids.iter().any(|id| id == open));
+            if open.len() < open_before {
+                oldest = oldest.min(at);
+            }
+        }
+        if oldest < self.start {
+            self.start = self.turn_start(oldest);
         }
     }
 
@@ -164,7 +181,9 @@ impl<'a> Slice<'a> {
             if !go_on() {
                 return None;
             }
-            let Some(message) = self.message(index) else { continue };
+            let Some(message) = self.message(index) else {
+                continue;
+            };
             let body = Body::of(message.payload());
             let id = message.entry_id();
             // The newest body of a user entry that was sent again counts (I07).
@@ -179,6 +198,13 @@ impl<'a> Slice<'a> {
     }
 }
 
+/// The most that a tool result of an older turn may cost, in tokens: a share of the budget.
+pub(crate) fn older_result_limit(budget: u64) -> u32 {
+    u32::try_from(budget / OVERSIZE_SHARE)
+        .unwrap_or(u32::MAX)
+        .max(4 * MIN_RESULT_TOKENS)
+}
+
 /// Whether a message answers a tool call.
 pub(crate) fn is_result(message: &Message) -> bool {
     message.tool_result_for().is_some()
@@ -187,7 +213,11 @@ pub(crate) fn is_result(message: &Message) -> bool {
 /// End of the run of messages with one of these roles.
 fn run(transcript: &Transcript, start: usize, roles: &[&str]) -> usize {
     let of_role = |message: &&Message| roles.contains(&message.role());
-    start + transcript.range(start..transcript.len()).take_while(of_role).count()
+    start
+        + transcript
+            .range(start..transcript.len())
+            .take_while(of_role)
+            .count()
 }
 
 fn newest_user(transcript: &Transcript, first: usize) -> Option<usize> {

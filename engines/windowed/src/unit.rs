@@ -42,14 +42,19 @@ pub(crate) fn turns(slice: &Slice<'_>, current_turn: CurrentTurn) -> Vec<Turn> {
     let mut waiting = Vec::new();
     for unit in units(slice) {
         let answered = unit.results.last().copied().unwrap_or(unit.first);
-        if slice.newest_user().is_some_and(|user| unit.first < user && answered > user) {
+        if slice
+            .newest_user()
+            .is_some_and(|user| unit.first < user && answered > user)
+        {
             waiting.push(unit);
             continue;
         }
         if slice.starts_turn(unit.first) {
             turns.push(Turn::default());
         }
-        let Some(turn) = turns.last_mut() else { continue };
+        let Some(turn) = turns.last_mut() else {
+            continue;
+        };
         if slice.starts_turn(unit.first) {
             turn.head = Some(0);
         }
@@ -78,7 +83,9 @@ pub(crate) fn turns(slice: &Slice<'_>, current_turn: CurrentTurn) -> Vec<Turn> {
 /// A model without prefill refuses a prompt that ends in its own answer (BR-095).
 fn drop_prefill(slice: &Slice<'_>, newest: &mut Turn) {
     let is_answer = |unit: &Unit| {
-        let is_assistant = slice.message(unit.first).is_some_and(|m| m.role() == "assistant");
+        let is_assistant = slice
+            .message(unit.first)
+            .is_some_and(|m| m.role() == "assistant");
         is_assistant && unit.results.is_empty() && unit.unanswered.is_empty()
     };
     while newest.units.last().is_some_and(is_answer) {
@@ -95,7 +102,11 @@ fn units(slice: &Slice<'_>) -> Vec<Unit> {
         if slice.is_dropped(first) || slice.message(first).is_none_or(is_result) {
             continue;
         }
-        let mut unit = Unit { first, results: Vec::new(), unanswered: Vec::new() };
+        let mut unit = Unit {
+            first,
+            results: Vec::new(),
+            unanswered: Vec::new(),
+        };
         let is_aborted = slice.body(first).is_some_and(|body| body.is_aborted);
         for call in pairing.calls_of(position).iter().filter(|_| !is_aborted) {
             match call.result.and_then(|result| indices.get(result)) {
@@ -111,7 +122,9 @@ fn units(slice: &Slice<'_>) -> Vec<Unit> {
 
 /// A poll of the host and the exact answer that nothing is to be done (I11).
 fn is_heartbeat(slice: &Slice<'_>, turn: &Turn) -> bool {
-    let [poll, answer] = turn.units.as_slice() else { return false };
+    let [poll, answer] = turn.units.as_slice() else {
+        return false;
+    };
     let text = |unit: &Unit| slice.body(unit.first).map(plain_text).unwrap_or_default();
     turn.is_head(0) && text(answer).trim() == HEARTBEAT_ACK && text(poll).contains(HEARTBEAT_ACK)
 }

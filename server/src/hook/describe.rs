@@ -10,7 +10,7 @@ use tonic::{Request, Response, Status};
 use crate::shared::Shared;
 
 /// How long hosts may rely on an answer.
-const TTL: Duration = Duration::from_secs(60);
+const TTL: Duration = Duration::from_mins(1);
 
 pub(crate) fn describe(
     shared: &Shared,

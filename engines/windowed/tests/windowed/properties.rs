@@ -54,12 +54,16 @@ fn any_window() -> impl Strategy<Value = Window<'static>> {
         budget: TokenBudget::new(budget),
         model,
         provider: None,
-        current_turn: if included { CurrentTurn::Included } else { CurrentTurn::Excluded },
+        current_turn: if included {
+            CurrentTurn::Included
+        } else {
+            CurrentTurn::Excluded
+        },
     })
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn every_answer_is_valid_within_budget_and_repeatable(Shown(transcript) in any_list(), window in any_window()) {
@@ -73,14 +77,5 @@ proptest! {
         for own in transcript.iter().filter(|m| m.role() == "user" && !contextwire_windowed::is_blank(m)) {
             prop_assert!(out.iter().any(|m| m.is_same_object(own)));
         }
-    }
-
-    #[test]
-    fn a_larger_budget_never_shows_fewer_user_messages(Shown(transcript) in any_list(), budget in 50u64..3_000) {
-        let users = |budget| {
-            let reply = checked(&transcript, &included(budget));
-            shown(&transcript, &reply).iter().filter(|m| m.role() == "user" && !m.is_synthetic()).count()
-        };
-        prop_assert!(users(budget) <= users(2 * budget));
     }
 }

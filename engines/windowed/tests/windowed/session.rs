@@ -18,7 +18,9 @@ fn session() -> Option<Transcript> {
     };
     let messages = lines.lines().filter_map(|line| {
         let entry: Value = serde_json::from_str(line).ok()?;
-        entry.get("message").map(|payload| Message::from_payload(payload.to_string()))
+        entry
+            .get("message")
+            .map(|payload| Message::from_payload(payload.to_string()))
     });
     Some(messages.collect())
 }
@@ -26,10 +28,20 @@ fn session() -> Option<Transcript> {
 #[test]
 fn every_budget_gives_a_valid_window_of_the_recorded_session() {
     let Some(session) = session() else { return };
-    for budget in [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 100_000, 200_000] {
+    for budget in [
+        2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 100_000, 200_000,
+    ] {
         let reply = checked(&session, &included(budget));
-        assert!(reply.estimated_tokens <= budget, "{} of {budget}", reply.estimated_tokens);
-        assert!(reply.estimated_tokens > budget / 2, "{} of {budget}", reply.estimated_tokens);
+        assert!(
+            reply.estimated_tokens <= budget,
+            "{} of {budget}",
+            reply.estimated_tokens
+        );
+        assert!(
+            reply.estimated_tokens > budget / 2,
+            "{} of {budget}",
+            reply.estimated_tokens
+        );
     }
 }
 
@@ -41,7 +53,11 @@ fn every_turn_of_the_recorded_session_can_be_assembled() {
         let so_far = session.prefix(user + 1);
         for budget in [2_000, 20_000] {
             let reply = checked(&so_far, &included(budget));
-            assert!(reply.estimated_tokens <= budget, "turn at {user}: {}", reply.estimated_tokens);
+            assert!(
+                reply.estimated_tokens <= budget,
+                "turn at {user}: {}",
+                reply.estimated_tokens
+            );
         }
     }
 }
@@ -49,6 +65,12 @@ fn every_turn_of_the_recorded_session_can_be_assembled() {
 #[test]
 fn the_whole_recorded_session_is_valid_without_a_budget() {
     let Some(session) = session() else { return };
-    let reply = checked(&session, &Window { model: Some("gpt-5"), ..included(0) });
+    let reply = checked(
+        &session,
+        &Window {
+            model: Some("gpt-5"),
+            ..included(0)
+        },
+    );
     assert!(reply.messages.len() > 950);
 }
