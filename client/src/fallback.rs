@@ -50,6 +50,8 @@ where
     }
 
     fn call(&mut self, call: Call) -> Self::Future {
+        #[cfg(feature = "local")]
+        crate::local::warm_up();
         let request = call.request.clone();
         let traffic = call.traffic.clone();
         let degraded = Arc::clone(&self.degraded);

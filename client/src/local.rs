@@ -1,7 +1,21 @@
 //! The in-process answer to Assemble (R7.13): the host's own list, fitted to the budget.
 
+use std::sync::Once;
+
+use contextwire_engine::tokens::{self, ModelFamily};
 use contextwire_engine::{Assemble, AssembleOutcome, AssembleReply, Assembled, PromptAuthority};
 use contextwire_windowed::{Window, fit};
+
+/// Loads what the first answer would have to wait for, once a process.
+pub(crate) fn warm_up() {
+    static DONE: Once = Once::new();
+    DONE.call_once(|| {
+        // Nobody waits for it; a call that needs it meanwhile loads it itself.
+        drop(tokio::task::spawn_blocking(|| {
+            tokens::count_text(ModelFamily::O200k, "warm")
+        }));
+    });
+}
 
 /// What the model sees when the engine does not say: the host's list as it is where it fits, else
 /// cut by the windowed engine's rules. Kept messages are the caller's own objects. The authority
