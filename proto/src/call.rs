@@ -2,16 +2,9 @@
 
 use std::time::Duration;
 
-use contextwire_engine::{HookContext, HookId, Scope, Session, SessionTarget, TranscriptState};
-
-/// The order of calls from one host (R7.9); engines compare pairs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Order {
-    /// Start of the host's process, strictly increasing over restarts; never zero.
-    pub host_epoch: u64,
-    /// Counts the mutating foreground hooks of a session; absent in unordered calls.
-    pub session_seq: Option<u64>,
-}
+use contextwire_engine::{
+    HookContext, HookId, InvalidId, Order, Scope, Session, SessionId, TranscriptState,
+};
 
 /// What every call about a session says about itself; the wire form of a [`HookContext`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +48,18 @@ impl CallContext {
         }
     }
 
+    /// A call about no session (Dispose). An engine sees one named like the host's instance, which
+    /// it has never heard of in any other call; it does not travel.
+    ///
+    /// # Errors
+    /// [`InvalidId`] when the instance is empty or longer than an id.
+    pub fn of_host(hook_id: HookId, host_instance: &str) -> Result<Self, InvalidId> {
+        Ok(Self::new(
+            hook_id,
+            Session::new(SessionId::new(host_instance)?),
+        ))
+    }
+
     /// What an engine sees of the call; `default_budget` holds where the host named none.
     pub fn hook_context(&self, default_budget: Duration) -> HookContext {
         let budget = self.budget.unwrap_or(default_budget);
@@ -63,34 +68,14 @@ impl CallContext {
         cx.scope = self.scope.clone();
         cx.operation.clone_from(&self.operation);
         cx.log_head = self.log_head;
+        cx.order = self.order;
+        cx.abandoned_hooks.clone_from(&self.abandoned_hooks);
         cx
     }
 }
 
-/// A hook that was abandoned after its effect had happened (R7.2).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LateHook {
-    /// Its id.
-    pub hook_id: HookId,
-    /// Name of its RPC.
-    pub method: String,
-    /// Successor session that it made.
-    pub session_target: Option<SessionTarget>,
-}
-
-/// What every response says beside its answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reply {
-    /// Abandoned hooks whose effect had happened.
-    pub late: Vec<LateHook>,
-    /// The engine's stored log; absent where it stores none.
-    pub log_state: Option<TranscriptState>,
-}
-
 #[cfg(test)]
 mod tests {
-    use contextwire_engine::SessionId;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -109,5 +94,19 @@ mod tests {
             call.hook_context(default).remaining(),
             Duration::from_secs(2)
         );
+    }
+    #[tokio::test(start_paused = true)]
+    async fn r7_9_and_r7_2_an_engine_sees_the_order_and_what_was_abandoned() {
+        let session = Session::new(SessionId::new("s").unwrap());
+        let mut call = CallContext::new(HookId::mint(), session);
+        let order = Order {
+            host_epoch: 7,
+            session_seq: Some(3),
+        };
+        call.order = Some(order);
+        call.abandoned_hooks = vec![HookId::mint()];
+        let cx = call.hook_context(Duration::from_secs(9));
+        assert_eq!(cx.order, Some(order));
+        assert_eq!(cx.abandoned_hooks, call.abandoned_hooks);
     }
 }

@@ -4,26 +4,44 @@
 //! nowhere else. Payloads move; they are never copied or written again. A number that an enum does
 //! not know becomes what its comment says (R4.3).
 
+mod after_turn;
 mod assemble;
+mod bootstrap;
 mod call;
+mod commit_turn;
 mod compact;
 mod describe;
+mod dispose;
 mod frame;
+mod host_call;
 mod ingest;
+mod maintain;
 mod message;
 mod settings;
+mod subagent;
 mod transcript;
 
 use std::fmt;
+use std::time::Duration;
 
 use tonic::Status;
 
+use crate::limits::ID_BYTES;
 use crate::reason::Reason;
 use crate::status::Refusal;
 
+pub use after_turn::{AfterTurnResult, AfterTurnStart};
 pub use assemble::{AssembleResult, AssembleStart};
+pub use bootstrap::{BootstrapResult, BootstrapStart};
+pub use commit_turn::{CommitTurnRequest, CommitTurnResponse};
 pub use compact::{CompactResult, CompactStart};
-pub use ingest::{IngestRequest, IngestResponse};
+pub use dispose::{DisposeRequest, DisposeResponse};
+pub use ingest::{IngestBatchRequest, IngestBatchResponse, IngestRequest, IngestResponse};
+pub use maintain::{MaintainResult, MaintainStart};
+pub use subagent::{
+    EndSubagentRequest, EndSubagentResponse, PrepareSubagentSpawnRequest,
+    PrepareSubagentSpawnResponse, ResolveSubagentSpawnRequest, ResolveSubagentSpawnResponse,
+};
 
 /// A wire message that means nothing: which field, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,6 +208,23 @@ where
 /// The meaning of an enum whose numbers all mean something: zero and unknown ones too.
 fn known<W: TryFrom<i32>>(wire: i32) -> Option<W> {
     W::try_from(wire).ok()
+}
+
+/// A text that names something for ever: not empty, and no longer than an id.
+fn identifier(text: String) -> Result<String, Problem> {
+    match text.len() {
+        0 => Err(Problem::Empty),
+        1..=ID_BYTES => Ok(text),
+        bytes => Err(Problem::TooLong {
+            bytes,
+            limit: ID_BYTES,
+        }),
+    }
+}
+
+/// Whole milliseconds.
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Checks the nesting of JSON that this contract defines (PROTOCOL 8).

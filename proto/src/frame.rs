@@ -1,9 +1,10 @@
 //! The frames of a streaming hook, the same for every hook.
 
-use contextwire_engine::{Progress, TranscriptState};
+use std::time::Duration;
+
+use contextwire_engine::{HostCall, HostCallError, HostReply, Progress, TranscriptState};
 
 use crate::sync::{List, TranscriptUpdate};
-use crate::v1;
 
 /// Why a host cancels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,27 @@ pub struct NeedTranscript {
     pub have: Vec<TranscriptState>,
 }
 
+/// The engine asks the host to do something (R1.6).
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostCallRequest {
+    /// Names the call in its hook, equal in all attempts.
+    pub call_id: String,
+    /// How long the engine waits, in whole milliseconds.
+    pub timeout: Duration,
+    /// What to do; absent for a kind that this crate does not know, which a host answers with an
+    /// error.
+    pub call: Option<HostCall>,
+}
+
+/// What became of a host call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostCallResult {
+    /// Which call.
+    pub call_id: String,
+    /// A failure is a value, never the end of the hook.
+    pub outcome: Result<HostReply, HostCallError>,
+}
+
 /// A frame of the host; `S` is the hook's start.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostFrame<S> {
@@ -35,8 +57,8 @@ pub enum HostFrame<S> {
     Start(Box<S>),
     /// A part of a list.
     Transcript(TranscriptUpdate),
-    /// Outcome of a host call, as it came.
-    HostCallResult(Box<v1::HostCallResult>),
+    /// Outcome of a host call.
+    HostCallResult(Box<HostCallResult>),
     /// Stop.
     Cancel(CancelReason),
 }
@@ -46,8 +68,8 @@ pub enum HostFrame<S> {
 pub enum EngineFrame<R> {
     /// Last, and once.
     Result(Box<R>),
-    /// The host is to do something; as it came.
-    HostCall(v1::HostCall),
+    /// The host is to do something.
+    HostCall(Box<HostCallRequest>),
     /// The engine is at work, and may hold a state of a list now (R3.8).
     Progress(Progress, Option<(List, TranscriptState)>),
     /// The engine lacks a list.

@@ -5,10 +5,12 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use contextwire_engine::{
-    Cancellation, Effect, EngineError, ErrorKind, Hook, HookContext, Progress,
+    AnyEngine, Cancellation, Effect, EngineError, ErrorKind, Hook, HookContext, HostLog, Progress,
+    Reply, Transcript,
 };
-use contextwire_proto::frame::{EngineFrame, HostFrame};
+use contextwire_proto::frame::{EngineFrame, HostFrame, NeedTranscript};
 use contextwire_proto::limits;
+use contextwire_proto::sync::List;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
@@ -19,7 +21,10 @@ use tonic::Status;
 use crate::computing::Pace;
 use crate::frames::Frames;
 use crate::hook::StreamingHook;
+use crate::log::{LogDesk, StreamLog, Waiter};
+use crate::mirror::MirrorKey;
 use crate::refuse;
+use crate::shared::Shared;
 
 /// Reports of progress that may wait to be sent; more are dropped.
 const PROGRESS: usize = 16;
@@ -35,8 +40,57 @@ pub(crate) async fn unary<T>(
     }
 }
 
+/// A streaming call whose list is in and whose engine is about to work.
+pub(crate) struct StreamingCall<'a, H: StreamingHook> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) frames: &'a mut Frames<H>,
+    pub(crate) cx: HookContext,
+    /// The host's log, where the hook itself carried it.
+    pub(crate) log: Option<Transcript>,
+}
+
+impl<H: StreamingHook> StreamingCall<'_, H> {
+    /// Runs the engine while the host's frames are read. Gives its answer and what
+    /// it said besides.
+    ///
+    /// Dropping this future stops the engine: its task is aborted at its next await, and code that
+    /// does not await sees the cancellation.
+    pub(crate) async fn run<T, F>(
+        self,
+        work: impl FnOnce(AnyEngine, HookContext) -> F,
+    ) -> Result<(T, Reply), Status>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, EngineError>> + Send + 'static,
+    {
+        let (mut cx, reports) = watched(self.cx);
+        let key = MirrorKey {
+            session: cx.session.id.clone(),
+            list: List::Log,
+        };
+        let desk = LogDesk::new(key, cx.log_head);
+        let (source, asked) = StreamLog::new();
+        cx.log = match self.log {
+            Some(log) => HostLog::new(log),
+            None => HostLog::new(source),
+        };
+        let kept = cx.clone();
+        let pace = Arc::clone(&self.shared.pace);
+        let task = at_work(pace, work(self.shared.engine.clone(), cx));
+        let mut watch = Watch {
+            shared: self.shared,
+            frames: self.frames,
+            stop: StopOnDrop(kept.cancellation.clone()),
+            give_up: None,
+            desk,
+        };
+        let answer = watch.until_done(task, reports, asked).await?;
+        Ok((answer, kept.take_reply()))
+    }
+}
+
 /// A context whose progress can be read from the other end.
-pub(crate) fn watched(cx: HookContext) -> (HookContext, mpsc::Receiver<Progress>) {
+fn watched(cx: HookContext) -> (HookContext, mpsc::Receiver<Progress>) {
     let (sender, reports) = mpsc::channel(PROGRESS);
     let sink = move |progress| {
         // A host that reads slowly gets fewer reports, never a slower engine.
@@ -45,59 +99,90 @@ pub(crate) fn watched(cx: HookContext) -> (HookContext, mpsc::Receiver<Progress>
     (cx.with_progress(Arc::new(sink)), reports)
 }
 
-/// Runs the engine while the host's frames are read.
-///
-/// Dropping this future stops the engine: its task is aborted at its next await, and code that
-/// does not await sees the cancellation.
-pub(crate) async fn streaming<H: StreamingHook, T: Send + 'static>(
-    frames: &mut Frames<H>,
-    pace: Arc<Pace>,
-    cancellation: Cancellation,
-    mut reports: mpsc::Receiver<Progress>,
-    work: impl Future<Output = Result<T, EngineError>> + Send + 'static,
-) -> Result<T, Status> {
-    let stop = StopOnDrop(cancellation);
-    let mut engine = at_work(pace, work);
-    let mut give_up: Option<Instant> = None;
-    loop {
-        tokio::select! {
-            biased;
-            done = &mut engine => {
-                let outcome = done.ok_or_else(|| refuse::panicked(H::HOOK))?;
-                return outcome.map_err(|error| {
-                    // Nobody asked it to stop: its time was over.
-                    if error.kind() == ErrorKind::Cancelled && give_up.is_none() {
-                        return refuse::deadline(H::HOOK);
-                    }
-                    refuse::engine_error(H::HOOK, &error)
-                });
-            }
-            frame = frames.next(), if frames.is_open() => {
-                if read_while_working::<H>(frame?)? {
-                    // A read has no effect to wait for.
-                    if H::HOOK.profile().effect == Effect::Read {
-                        return Err(refuse::cancelled(H::HOOK));
-                    }
-                    stop.0.cancel();
-                    give_up.get_or_insert_with(|| Instant::now() + limits::CANCEL_GRACE / 2);
+/// The stream of a hook while its engine works.
+struct Watch<'a, H: StreamingHook> {
+    shared: &'a Shared,
+    frames: &'a mut Frames<H>,
+    stop: StopOnDrop,
+    /// When an engine that was told to stop is not waited for any more.
+    give_up: Option<Instant>,
+    desk: LogDesk,
+}
+
+impl<H: StreamingHook> Watch<'_, H> {
+    async fn until_done<T>(
+        &mut self,
+        mut task: AtWork<T>,
+        mut reports: mpsc::Receiver<Progress>,
+        mut asked: mpsc::Receiver<Waiter>,
+    ) -> Result<T, Status> {
+        loop {
+            let give_up = self.give_up;
+            tokio::select! {
+                biased;
+                done = &mut task => return finished(H::HOOK, done, give_up.is_some()),
+                frame = self.frames.next(), if self.frames.is_open() => self.read(frame?).await?,
+                Some(waiter) = asked.recv() => {
+                    let open = self.frames.is_open();
+                    let need = self.desk.ask(waiter, open, &self.shared.mirrors);
+                    self.need(need).await;
                 }
-            }
-            Some(report) = reports.recv() => {
-                frames.send(EngineFrame::Progress(report, None)).await;
-            }
-            () = sleep_until(give_up.unwrap_or_else(Instant::now)), if give_up.is_some() => {
-                return Err(refuse::cancelled(H::HOOK));
+                Some(report) = reports.recv() => {
+                    self.frames.send(EngineFrame::Progress(report, None)).await;
+                }
+                () = sleep_until(give_up.unwrap_or_else(Instant::now)), if give_up.is_some() => {
+                    return Err(refuse::cancelled(H::HOOK));
+                }
             }
         }
     }
+
+    /// Reads a frame of the host; one that must not come now ends the call.
+    async fn read(&mut self, frame: Option<HostFrame<H::Start>>) -> Result<(), Status> {
+        match frame {
+            Some(HostFrame::Cancel(_)) => return self.cancel(),
+            Some(HostFrame::Start(_)) => {
+                return Err(refuse::violation("a second start in one stream"));
+            }
+            Some(HostFrame::HostCallResult(result)) => {
+                tracing::warn!(call_id = %result.call_id, "ignored the result of a call that is not open");
+            }
+            Some(HostFrame::Transcript(update)) => {
+                let need = self.desk.offer(update, &self.shared.mirrors)?;
+                self.need(need).await;
+            }
+            None => self.desk.close(),
+        }
+        Ok(())
+    }
+
+    fn cancel(&mut self) -> Result<(), Status> {
+        // A read has no effect to wait for.
+        if H::HOOK.profile().effect == Effect::Read {
+            return Err(refuse::cancelled(H::HOOK));
+        }
+        self.stop.0.cancel();
+        self.give_up
+            .get_or_insert_with(|| Instant::now() + limits::CANCEL_GRACE / 2);
+        Ok(())
+    }
+
+    async fn need(&self, need: Option<NeedTranscript>) {
+        if let Some(need) = need {
+            self.frames.send(EngineFrame::NeedTranscript(need)).await;
+        }
+    }
 }
+
+/// An engine at work.
+type AtWork<T> = BoxFuture<'static, Option<Result<T, EngineError>>>;
 
 /// The engine's work: in place where the engine has been quick so far, else on a task of its own, so
 /// that the host's frames are read while it computes. None is a panic.
 fn at_work<T: Send + 'static>(
     pace: Arc<Pace>,
-    work: impl Future<Output = T> + Send + 'static,
-) -> BoxFuture<'static, Option<T>> {
+    work: impl Future<Output = Result<T, EngineError>> + Send + 'static,
+) -> AtWork<T> {
     if pace.is_trusted() {
         let in_place = async move { pace.run(work).await };
         return Box::pin(AssertUnwindSafe(in_place).catch_unwind().map(Result::ok));
@@ -106,20 +191,19 @@ fn at_work<T: Send + 'static>(
     Box::pin(async move { task.await.ok() })
 }
 
-/// Whether the frame asks to stop; a frame that must not come now ends the call.
-fn read_while_working<H: StreamingHook>(
-    frame: Option<HostFrame<H::Start>>,
-) -> Result<bool, Status> {
-    match frame {
-        Some(HostFrame::Cancel(_)) => Ok(true),
-        Some(HostFrame::Start(_)) => Err(refuse::violation("a second start in one stream")),
-        Some(HostFrame::HostCallResult(result)) => {
-            tracing::warn!(call_id = %result.call_id, "ignored the result of a call that is not open");
-            Ok(false)
+fn finished<T>(
+    hook: Hook,
+    done: Option<Result<T, EngineError>>,
+    told_to_stop: bool,
+) -> Result<T, Status> {
+    let outcome = done.ok_or_else(|| refuse::panicked(hook))?;
+    outcome.map_err(|error| {
+        // Nobody asked it to stop: its time was over.
+        if error.kind() == ErrorKind::Cancelled && !told_to_stop {
+            return refuse::deadline(hook);
         }
-        // A part that was in flight when the list was complete, or the host closing its side.
-        Some(HostFrame::Transcript(_)) | None => Ok(false),
-    }
+        refuse::engine_error(hook, &error)
+    })
 }
 
 struct StopOnDrop(Cancellation);

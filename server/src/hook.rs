@@ -1,9 +1,17 @@
 //! The life of one streaming hook: start, work under a budget, one result or one status.
 
+mod after_turn;
 mod assemble;
+mod bootstrap;
+mod commit_turn;
 mod compact;
 mod describe;
+mod dispose;
 mod ingest;
+mod maintain;
+mod subagent;
+mod take_in;
+mod unary;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,10 +29,17 @@ use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Instrument;
 
+pub(crate) use after_turn::AfterTurnHook;
 pub(crate) use assemble::AssembleHook;
+pub(crate) use bootstrap::BootstrapHook;
+pub(crate) use commit_turn::CommitTurnHook;
 pub(crate) use compact::CompactHook;
 pub(crate) use describe::describe;
-pub(crate) use ingest::ingest;
+pub(crate) use dispose::DisposeHook;
+pub(crate) use ingest::{IngestBatchHook, IngestHook};
+pub(crate) use maintain::MaintainHook;
+pub(crate) use subagent::{EndSubagentHook, PrepareSubagentSpawnHook, ResolveSubagentSpawnHook};
+pub(crate) use unary::{UnaryHook, answer};
 
 use crate::budget;
 use crate::drain::HookPermit;
@@ -51,6 +66,11 @@ pub(crate) trait StreamingHook: Sized + Send + Sync + 'static {
     /// The call's own description.
     fn call(start: &Self::Start) -> &CallContext;
 
+    /// How long the engine may take where the host names nothing.
+    fn default_budget(_: &Self::Start) -> Duration {
+        Self::HOOK.profile().deadline
+    }
+
     /// The hook's work.
     fn run(
         shared: Arc<Shared>,
@@ -62,6 +82,15 @@ pub(crate) trait StreamingHook: Sized + Send + Sync + 'static {
 
 /// How long a host may take to make room for the last frame.
 const LAST_FRAME: Duration = Duration::from_secs(10);
+
+/// How long a hook may take where the host names nothing.
+fn budget_of(hook: Hook, background: bool) -> Duration {
+    if background {
+        hook.profile().background_deadline
+    } else {
+        hook.profile().deadline
+    }
+}
 
 /// Admits a call and answers with its frames.
 pub(crate) fn open<H: StreamingHook>(
@@ -132,7 +161,7 @@ async fn work<H: StreamingHook>(
     let start = timeout_at(limit, frames.start())
         .await
         .map_err(out_of_time)??;
-    let mut cx = H::call(&start).hook_context(H::HOOK.profile().deadline);
+    let mut cx = H::call(&start).hook_context(H::default_budget(&start));
     budget::clamp(&mut cx, header);
     timeout_at(cx.deadline, H::run(shared, frames, start, cx))
         .await

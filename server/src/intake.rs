@@ -21,6 +21,8 @@ pub(crate) enum Step {
     Wait,
     /// The host has to be asked.
     Ask(NeedTranscript),
+    /// The host cannot send the list.
+    Unavailable,
 }
 
 /// The intake of one list.
@@ -49,6 +51,20 @@ impl Intake {
         }
     }
 
+    /// An intake of a list that the host did not send by itself, and the request for it.
+    pub(crate) fn asking(key: MirrorKey, mirrors: &Mirrors) -> (Self, NeedTranscript) {
+        let need = NeedTranscript {
+            seq: 1,
+            list: key.list,
+            have: mirrors.have(&key),
+        };
+        let intake = Self {
+            asked: 1,
+            ..Self::new(key)
+        };
+        (intake, need)
+    }
+
     /// Takes the next update of this list.
     pub(crate) fn offer(
         &mut self,
@@ -72,7 +88,7 @@ impl Intake {
         }
         match body {
             UpdateBody::Part(part) => self.part(part, mirrors),
-            UpdateBody::Unavailable => Err(unavailable(list)),
+            UpdateBody::Unavailable => Ok(Step::Unavailable),
         }
     }
 
@@ -271,6 +287,30 @@ mod tests {
             part.head = list(&["z"]).state();
         });
         assert!(intake.offer(wrong, &mirrors).is_err());
+    }
+
+    #[test]
+    fn r3_6_a_list_that_was_not_sent_is_asked_for_by_number_1_and_once_more() {
+        let mirrors = Mirrors::new(1 << 20);
+        let (mine, theirs) = (list(&["a"]), list(&["a", "b"]));
+        mirrors.keep(&key(), mine.clone());
+        let (mut intake, need) = Intake::asking(key(), &mirrors);
+        assert_eq!((need.seq, need.have), (1, vec![mine.state()]));
+        let unknown = update(1, &list(&["z"]), &theirs);
+        let step = intake.offer(unknown.clone(), &mirrors).unwrap();
+        assert!(matches!(step, Step::Ask(need) if need.seq == 2));
+        let step = intake.offer(update(2, &mine, &theirs), &mirrors).unwrap();
+        assert_eq!(step, Step::Complete(theirs));
+
+        let (mut intake, _) = Intake::asking(key(), &mirrors);
+        let unavailable = TranscriptUpdate {
+            body: UpdateBody::Unavailable,
+            ..unknown
+        };
+        assert_eq!(
+            intake.offer(unavailable, &mirrors).unwrap(),
+            Step::Unavailable
+        );
     }
 
     #[test]

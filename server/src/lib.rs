@@ -16,6 +16,8 @@ mod frames;
 mod hook;
 mod intake;
 mod listen;
+mod log;
+mod methods;
 mod mirror;
 mod options;
 mod refuse;

@@ -15,6 +15,9 @@ pub(crate) fn engine_error(hook: Hook, error: &EngineError) -> Status {
     };
     if reason == Reason::Cancelled {
         tracing::debug!(%hook, "the engine stopped on request");
+    } else if reason == Reason::MethodAbsent {
+        // Only methods that it advertises get as far as the engine.
+        tracing::error!(%hook, "the engine advertises a method and answers that it is absent");
     } else {
         tracing::warn!(%hook, reason = reason.name(), error = %chain(error), "the engine failed");
     }

@@ -19,6 +19,7 @@ use tower::util::MapResponseLayer;
 
 use crate::drain::Drain;
 use crate::listen::{self, Listen, ListenError};
+use crate::methods::Methods;
 use crate::mirror::Mirrors;
 use crate::options::ServerOptions;
 use crate::service::EngineService;
@@ -266,6 +267,7 @@ async fn routes(shared: &Arc<Shared>) -> Result<(HealthReporter, Routes), ServeE
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()
         .map_err(ServeError::Reflection)?;
+    let engine = Methods::new(engine, &shared.engine.info().methods);
     Ok((
         reporter,
         Routes::new(engine)

@@ -1,14 +1,17 @@
-//! The service on the wire: every RPC to its hook, absent ones refused at once (R1.1).
+//! The service on the wire: every RPC to its hook. Absent methods never get here; see
+//! [`crate::methods`].
 
 use std::sync::Arc;
 
-use contextwire_engine::Hook;
 use contextwire_proto::v1;
 use contextwire_proto::v1::context_engine_service_server::ContextEngineService;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::hook::{self, AssembleHook, CompactHook, FrameStream};
-use crate::refuse;
+use crate::hook::{
+    self, AfterTurnHook, AssembleHook, BootstrapHook, CommitTurnHook, CompactHook, DisposeHook,
+    EndSubagentHook, FrameStream, IngestBatchHook, IngestHook, MaintainHook,
+    PrepareSubagentSpawnHook, ResolveSubagentSpawnHook,
+};
 use crate::shared::Shared;
 
 #[derive(Clone, Debug)]
@@ -32,7 +35,46 @@ impl ContextEngineService for EngineService {
     }
 
     async fn ingest(&self, request: Request<v1::IngestRequest>) -> Answer<v1::IngestResponse> {
-        hook::ingest(&self.0, request).await
+        hook::answer::<IngestHook>(&self.0, request).await
+    }
+
+    async fn ingest_batch(
+        &self,
+        request: Request<v1::IngestBatchRequest>,
+    ) -> Answer<v1::IngestBatchResponse> {
+        hook::answer::<IngestBatchHook>(&self.0, request).await
+    }
+
+    async fn commit_turn(
+        &self,
+        request: Request<v1::CommitTurnRequest>,
+    ) -> Answer<v1::CommitTurnResponse> {
+        hook::answer::<CommitTurnHook>(&self.0, request).await
+    }
+
+    async fn prepare_subagent_spawn(
+        &self,
+        request: Request<v1::PrepareSubagentSpawnRequest>,
+    ) -> Answer<v1::PrepareSubagentSpawnResponse> {
+        hook::answer::<PrepareSubagentSpawnHook>(&self.0, request).await
+    }
+
+    async fn resolve_subagent_spawn(
+        &self,
+        request: Request<v1::ResolveSubagentSpawnRequest>,
+    ) -> Answer<v1::ResolveSubagentSpawnResponse> {
+        hook::answer::<ResolveSubagentSpawnHook>(&self.0, request).await
+    }
+
+    async fn end_subagent(
+        &self,
+        request: Request<v1::EndSubagentRequest>,
+    ) -> Answer<v1::EndSubagentResponse> {
+        hook::answer::<EndSubagentHook>(&self.0, request).await
+    }
+
+    async fn dispose(&self, request: Request<v1::DisposeRequest>) -> Answer<v1::DisposeResponse> {
+        hook::answer::<DisposeHook>(&self.0, request).await
     }
 
     async fn assemble(
@@ -42,6 +84,13 @@ impl ContextEngineService for EngineService {
         hook::open::<AssembleHook>(&self.0, request)
     }
 
+    async fn bootstrap(
+        &self,
+        request: Request<Streaming<v1::BootstrapRequest>>,
+    ) -> Answer<Self::BootstrapStream> {
+        hook::open::<BootstrapHook>(&self.0, request)
+    }
+
     async fn compact(
         &self,
         request: Request<Streaming<v1::CompactRequest>>,
@@ -49,63 +98,17 @@ impl ContextEngineService for EngineService {
         hook::open::<CompactHook>(&self.0, request)
     }
 
-    async fn ingest_batch(
-        &self,
-        _: Request<v1::IngestBatchRequest>,
-    ) -> Answer<v1::IngestBatchResponse> {
-        Err(refuse::absent(Hook::IngestBatch))
-    }
-
-    async fn bootstrap(
-        &self,
-        _: Request<Streaming<v1::BootstrapRequest>>,
-    ) -> Answer<Self::BootstrapStream> {
-        Err(refuse::absent(Hook::Bootstrap))
-    }
-
     async fn after_turn(
         &self,
-        _: Request<Streaming<v1::AfterTurnRequest>>,
+        request: Request<Streaming<v1::AfterTurnRequest>>,
     ) -> Answer<Self::AfterTurnStream> {
-        Err(refuse::absent(Hook::AfterTurn))
-    }
-
-    async fn commit_turn(
-        &self,
-        _: Request<v1::CommitTurnRequest>,
-    ) -> Answer<v1::CommitTurnResponse> {
-        Err(refuse::absent(Hook::CommitTurn))
+        hook::open::<AfterTurnHook>(&self.0, request)
     }
 
     async fn maintain(
         &self,
-        _: Request<Streaming<v1::MaintainRequest>>,
+        request: Request<Streaming<v1::MaintainRequest>>,
     ) -> Answer<Self::MaintainStream> {
-        Err(refuse::absent(Hook::Maintain))
-    }
-
-    async fn prepare_subagent_spawn(
-        &self,
-        _: Request<v1::PrepareSubagentSpawnRequest>,
-    ) -> Answer<v1::PrepareSubagentSpawnResponse> {
-        Err(refuse::absent(Hook::PrepareSubagentSpawn))
-    }
-
-    async fn resolve_subagent_spawn(
-        &self,
-        _: Request<v1::ResolveSubagentSpawnRequest>,
-    ) -> Answer<v1::ResolveSubagentSpawnResponse> {
-        Err(refuse::absent(Hook::ResolveSubagentSpawn))
-    }
-
-    async fn end_subagent(
-        &self,
-        _: Request<v1::EndSubagentRequest>,
-    ) -> Answer<v1::EndSubagentResponse> {
-        Err(refuse::absent(Hook::EndSubagent))
-    }
-
-    async fn dispose(&self, _: Request<v1::DisposeRequest>) -> Answer<v1::DisposeResponse> {
-        Err(refuse::absent(Hook::Dispose))
+        hook::open::<MaintainHook>(&self.0, request)
     }
 }

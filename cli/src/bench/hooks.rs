@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use contextwire_client::EngineClient;
-use contextwire_engine::{Assemble, Assembled, Hook, HookId, Ingest, Session};
+use contextwire_engine::{Assemble, Assembled, Hook, HookId, Ingest, Reply, Session};
 use contextwire_legacy::LegacyEngine;
-use contextwire_proto::call::{CallContext, Reply};
+use contextwire_proto::call::CallContext;
 use contextwire_proto::convert::{AssembleResult, AssembleStart, IngestRequest};
 use contextwire_proto::frame::{EngineFrame, HostFrame};
 use contextwire_proto::sync::{List, Part, TranscriptUpdate, UpdateBody, diff};

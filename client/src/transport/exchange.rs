@@ -4,8 +4,9 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 
-use contextwire_proto::frame::{CancelReason, EngineFrame, HostFrame};
-use contextwire_proto::{Reason, limits, v1};
+use contextwire_engine::HostCallError;
+use contextwire_proto::frame::{CancelReason, EngineFrame, HostCallResult, HostFrame};
+use contextwire_proto::{Reason, limits};
 use prost::Message as _;
 use tokio::sync::mpsc;
 use tokio::task::coop::consume_budget;
@@ -230,11 +231,8 @@ fn violation(problem: impl Into<String>) -> CallError {
 
 /// This host serves no calls back; saying so is an answer (R1.4).
 fn unavailable<S>(call_id: String) -> HostFrame<S> {
-    let error = v1::HostCallError {
-        reason: Reason::HostCallUnavailable.name().to_owned(),
-        message: "this host serves no calls back".to_owned(),
-        retryable: false,
-    };
-    let outcome = Some(v1::host_call_result::Outcome::Error(error));
-    HostFrame::HostCallResult(Box::new(v1::HostCallResult { call_id, outcome }))
+    HostFrame::HostCallResult(Box::new(HostCallResult {
+        call_id,
+        outcome: Err(HostCallError::unavailable()),
+    }))
 }

@@ -1,7 +1,7 @@
 //! What accompanies every hook: session, budget, cancellation, progress.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,7 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::digest::TranscriptState;
 use crate::error::EngineError;
+use crate::host_call::Host;
+use crate::host_log::HostLog;
 use crate::ids::{HookId, Session};
+use crate::order::{Order, Reply};
 
 /// Whether somebody asked the engine to stop.
 #[derive(Clone, Debug, Default)]
@@ -116,11 +119,20 @@ pub struct HookContext {
     pub operation: Option<String>,
     /// The host's stored log, where it said so (R3.3).
     pub log_head: Option<TranscriptState>,
+    /// Place in the host's order; absent for a host that keeps none (R7.9).
+    pub order: Option<Order>,
+    /// Hooks whose effect must not happen any more (R7.2).
+    pub abandoned_hooks: Vec<HookId>,
+    /// Who serves calls back.
+    pub host: Host,
+    /// The host's stored log, for an engine whose own is behind `log_head` (R3.3).
+    pub log: HostLog,
     /// When the host stops waiting.
     pub deadline: Instant,
     /// Whether somebody asked to stop.
     pub cancellation: Cancellation,
     progress: Option<ProgressSink>,
+    reply: Arc<Mutex<Reply>>,
 }
 
 impl HookContext {
@@ -138,6 +150,11 @@ impl HookContext {
             scope: Scope::default(),
             operation: None,
             log_head: None,
+            order: None,
+            abandoned_hooks: Vec::new(),
+            host: Host::default(),
+            log: HostLog::default(),
+            reply: Arc::default(),
             deadline: Instant::now() + budget,
             cancellation: Cancellation::new(),
             progress: None,
@@ -173,6 +190,16 @@ impl HookContext {
         } else {
             Ok(())
         }
+    }
+
+    /// Says something beside the answer: late hooks, the stored log.
+    pub fn note(&self, note: impl FnOnce(&mut Reply)) {
+        note(&mut self.reply.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What the engine said beside its answer; for whoever sends the answer on.
+    pub fn take_reply(&self) -> Reply {
+        std::mem::take(&mut self.reply.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Tells the host that work goes on.

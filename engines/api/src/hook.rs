@@ -76,8 +76,11 @@ pub struct HookProfile {
     pub effect: Effect,
     /// The host's move on failure.
     pub fallback: FallbackClass,
-    /// Longest total time in the foreground.
+    /// Longest total time while somebody waits.
     pub deadline: Duration,
+    /// Longest total time of a call that runs beside the conversation; `deadline` for hooks that
+    /// never do.
+    pub background_deadline: Duration,
     /// Longest silence of the engine while the host owes nothing; absent for unary hooks.
     pub idle: Option<Duration>,
     /// Request parts that a strict old engine may make the host drop (HOST-SEMANTICS 4.1).
@@ -120,13 +123,17 @@ impl Hook {
             Self::IngestBatch => {
                 unary("IngestBatch", Mutating, F::Neutral, 5).drops(&[SESSION_KEY])
             }
+            // In the background it only hands a long list over (R3.4).
             Self::Assemble => stream("Assemble", Read, F::InProcess, (5, 2))
                 .required()
+                .in_background(120)
                 .drops(&[SESSION_KEY, "prompt", SETTINGS]),
             Self::Compact => stream("Compact", Mutating, F::LegacyCompaction, (180, 30)).required(),
-            Self::AfterTurn => stream("AfterTurn", Mutating, F::Neutral, (10, 10)),
+            Self::AfterTurn => {
+                stream("AfterTurn", Mutating, F::Neutral, (10, 10)).in_background(120)
+            }
             Self::CommitTurn => unary("CommitTurn", Mutating, F::Outbox, 5),
-            Self::Maintain => stream("Maintain", Mutating, F::Neutral, (10, 15)),
+            Self::Maintain => stream("Maintain", Mutating, F::Neutral, (10, 15)).in_background(300),
             Self::PrepareSubagentSpawn => unary("PrepareSubagentSpawn", Mutating, F::FailSpawn, 3),
             Self::ResolveSubagentSpawn => unary("ResolveSubagentSpawn", Idempotent, F::Outbox, 5),
             Self::EndSubagent => unary("EndSubagent", Mutating, F::Outbox, 5),
@@ -164,6 +171,7 @@ const fn unary(
         effect,
         fallback,
         deadline: Duration::from_secs(secs),
+        background_deadline: Duration::from_secs(secs),
         idle: None,
         droppable: &[],
     }
@@ -187,6 +195,13 @@ impl HookProfile {
     const fn required(self) -> Self {
         Self {
             required: true,
+            ..self
+        }
+    }
+
+    const fn in_background(self, secs: u64) -> Self {
+        Self {
+            background_deadline: Duration::from_secs(secs),
             ..self
         }
     }
@@ -233,5 +248,24 @@ mod tests {
         }
         assert_eq!(Hook::Assemble.profile().effect, Effect::Read);
         assert_eq!(Hook::Assemble.profile().deadline, Duration::from_secs(5));
+    }
+
+    #[test]
+    fn only_three_hooks_get_more_time_in_the_background() {
+        let longer = Hook::ALL
+            .into_iter()
+            .map(|hook| (hook, hook.profile()))
+            .filter(|(_, profile)| profile.background_deadline != profile.deadline);
+        let longer: Vec<_> = longer
+            .map(|(hook, profile)| (hook, profile.background_deadline.as_secs()))
+            .collect();
+        assert_eq!(
+            longer,
+            [
+                (Hook::Assemble, 120),
+                (Hook::AfterTurn, 120),
+                (Hook::Maintain, 300)
+            ]
+        );
     }
 }

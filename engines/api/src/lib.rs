@@ -1,84 +1,71 @@
 //! The contract between an agent host and its context engine, in Rust.
-//!
-//! An engine implements [`ContextEngine`]; everything else here is what its methods take and
-//! give: the immutable [`Transcript`], [`Message`]s as the host's own bytes, the [`Hook`] table,
-//! token estimates and tool-call pairing. Nothing in this crate knows a wire, a socket or a disk,
-//! so the same engine runs in a host's process, behind a server, or inside a test.
-//!
-//! ```
-//! use contextwire_engine::{
-//!     Assemble, AssembleOutcome, Assembled, Compact, Compacted, ContextEngine, EngineError,
-//!     EngineInfo, HookContext, Ingest, Ingested,
-//! };
-//!
-//! /// Shows the model the last ten messages.
-//! struct LastTen;
-//!
-//! impl ContextEngine for LastTen {
-//!     fn info(&self) -> EngineInfo {
-//!         EngineInfo::new("last-ten", "Last ten", "1.0.0")
-//!     }
-//!
-//!     async fn ingest(&self, _: &HookContext, _: Ingest) -> Result<Ingested, EngineError> {
-//!         Ok(Ingested { ingested: false })
-//!     }
-//!
-//!     async fn assemble(
-//!         &self,
-//!         _: &HookContext,
-//!         request: Assemble,
-//!     ) -> Result<AssembleOutcome, EngineError> {
-//!         let len = request.transcript.len();
-//!         Ok(request.reply(Assembled::keep(len.saturating_sub(10)..len)))
-//!     }
-//!
-//!     async fn compact(&self, _: &HookContext, _: Compact) -> Result<Compacted, EngineError> {
-//!         Ok(Compacted::declined("this engine keeps no summaries"))
-//!     }
-//! }
-//! ```
+#![doc = include_str!("tutorial.md")]
 
+mod after_turn;
 mod assemble;
+mod bootstrap;
 mod budget;
+mod commit_turn;
 mod compact;
 mod context;
 pub mod digest;
+mod dispose;
 mod engine;
 mod erased;
 mod error;
 pub mod header;
 mod hook;
+mod host_call;
+mod host_log;
 mod ids;
 mod info;
 mod ingest;
 pub mod json;
+mod maintain;
 mod message;
+mod order;
 pub mod pairing;
 mod segment;
 mod settings;
+mod subagent;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod tokens;
 mod transcript;
 
+pub use after_turn::AfterTurn;
 pub use assemble::{
     Assemble, AssembleOutcome, AssembleReply, ContextProjection, CurrentTurn, KnownProjection,
     ProjectionMode, PromptAuthority, Site, Unchanged,
 };
+pub use bootstrap::{Bootstrap, Bootstrapped};
 pub use budget::TokenBudget;
+pub use commit_turn::{CommitTurn, EntryAnchor, TurnAdmission, TurnCommitted};
 pub use compact::{Compact, CompactResult, Compacted, CompactionTarget};
 pub use context::{Cancellation, HookContext, Progress, ProgressSink, RuntimeContext, Scope};
 pub use digest::{Digest, TranscriptState};
+pub use dispose::Dispose;
 pub use engine::ContextEngine;
 pub use erased::AnyEngine;
 pub use error::{EngineError, ErrorKind};
 pub use hook::{Effect, FallbackClass, Hook, HookProfile};
+pub use host_call::{
+    Host, HostAnswer, HostCall, HostCallError, HostCalls, HostReply, LlmComplete, LlmCompleted,
+    LlmUsage, ReadTranscript, RewriteEntries, Rewritten, TranscriptPage,
+};
+pub use host_log::{HostLog, LogAnswer, LogSource};
 pub use ids::{EntryId, HookId, InvalidId, Session, SessionId, SessionTarget};
 pub use info::{
     EngineInfo, HostParam, HostRequirement, MaintenanceMode, TranscriptSemantics, TranscriptSync,
 };
-pub use ingest::{Ingest, Ingested};
+pub use ingest::{Ingest, IngestBatch, Ingested, IngestedBatch};
+pub use maintain::{Maintain, MaintainReason, Maintained};
 pub use message::{Header, Message, Omitted};
+pub use order::{LateHook, Order, Reply};
 pub use segment::{Assembled, Segment, SegmentError};
 pub use settings::{ReasonCode, RuntimeMode, RuntimeSettings, SelectionSource, SettingsInput};
+pub use subagent::{
+    ContextMode, EndSubagent, PrepareSubagentSpawn, ResolveSubagentSpawn, SpawnOutcome,
+    SpawnPrepared,
+};
 pub use transcript::Transcript;

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use contextwire_engine::{
     Assemble, AssembleOutcome, AssembleReply, Assembled, ContextProjection, CurrentTurn,
-    KnownProjection, ProjectionMode, PromptAuthority, Segment, Site, TokenBudget, Transcript,
-    Unchanged,
+    KnownProjection, ProjectionMode, PromptAuthority, Reply, Segment, Site, TokenBudget,
+    Transcript, Unchanged,
 };
 
 use super::call::reply_to_wire;
 use super::{At, ConvertError, Problem, known, optional, required, within};
-use crate::call::{CallContext, Reply};
+use crate::call::CallContext;
 use crate::sync::TranscriptUpdate;
 use crate::v1;
 

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use contextwire_engine::{HookId, Scope, Session, SessionId, SessionTarget};
+use contextwire_engine::{
+    HookId, LateHook, Order, Reply, Scope, Session, SessionId, SessionTarget,
+};
 
-use super::{At, ConvertError, Problem, each, optional, required};
-use crate::call::{CallContext, LateHook, Order, Reply};
+use super::{At, ConvertError, Problem, each, millis, optional, required};
+use crate::call::CallContext;
 use crate::limits::{ABANDONED_HOOKS, MUST_UNDERSTAND_PATHS};
 use crate::v1;
 
@@ -26,7 +28,8 @@ impl From<CallContext> for v1::CallContext {
         Self {
             hook_id: hook_id.to_string(),
             attempt,
-            budget_ms: budget.map_or(0, millis),
+            // A budget below one is one, since zero says that there is none.
+            budget_ms: budget.map_or(0, |budget| millis(budget).max(1)),
             session: Some(session.into()),
             must_understand,
             scope: (scope != Scope::default()).then(|| scope.into()),
@@ -94,11 +97,6 @@ fn parse_hook_id(text: &str) -> Result<HookId, Problem> {
         return Err(Problem::Missing);
     }
     HookId::parse(text).map_err(|_| Problem::NotAUuid)
-}
-
-/// Whole milliseconds; a budget below one is one, since zero says that there is none.
-fn millis(budget: Duration) -> u64 {
-    u64::try_from(budget.as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
 /// A session id, which is never empty.

@@ -1,12 +1,13 @@
 //! Compact: make the session smaller.
 
 use contextwire_engine::{
-    Compact, CompactResult as CompactionResult, Compacted, CompactionTarget, EntryId, TokenBudget,
+    Compact, CompactResult as CompactionResult, Compacted, CompactionTarget, EntryId, Reply,
+    TokenBudget,
 };
 
 use super::call::{reply_to_wire, session_id};
 use super::{At, ConvertError, known, optional, required, shallow};
-use crate::call::{CallContext, Reply};
+use crate::call::CallContext;
 use crate::v1;
 
 /// The start of a Compact.
@@ -38,10 +39,6 @@ impl From<CompactStart> for v1::CompactStart {
             target,
             custom_instructions,
         } = request;
-        let compaction_target = match target {
-            CompactionTarget::Budget => v1::CompactionTarget::Budget,
-            CompactionTarget::Threshold => v1::CompactionTarget::Threshold,
-        };
         Self {
             call: Some(call.into()),
             runtime_settings: runtime_settings.map(Into::into),
@@ -49,7 +46,7 @@ impl From<CompactStart> for v1::CompactStart {
             token_budget: token_budget.map(TokenBudget::get),
             force,
             current_token_count,
-            compaction_target: compaction_target.into(),
+            compaction_target: target_to_wire(target).into(),
             custom_instructions,
         }
     }
@@ -69,19 +66,13 @@ impl TryFrom<v1::CompactStart> for CompactStart {
             compaction_target,
             custom_instructions,
         } = wire;
-        let target = match known(compaction_target) {
-            Some(v1::CompactionTarget::Threshold) => CompactionTarget::Threshold,
-            Some(v1::CompactionTarget::Budget | v1::CompactionTarget::Unspecified) | None => {
-                CompactionTarget::Budget
-            }
-        };
         let request = Compact {
             runtime_settings: runtime_settings.map(Into::into),
             runtime_context: optional(runtime_context, "runtime_context")?,
             token_budget: token_budget.and_then(TokenBudget::new),
             force,
             current_token_count,
-            target,
+            target: target(compaction_target),
             custom_instructions,
         };
         Ok(Self {
@@ -181,5 +172,21 @@ impl TryFrom<v1::CompactionResult> for CompactionResult {
             session_id: successor.map(session_id).transpose().at("session_id")?,
             session_target: session_target.map(Into::into),
         })
+    }
+}
+
+pub(super) fn target(wire: i32) -> CompactionTarget {
+    match known(wire) {
+        Some(v1::CompactionTarget::Threshold) => CompactionTarget::Threshold,
+        Some(v1::CompactionTarget::Budget | v1::CompactionTarget::Unspecified) | None => {
+            CompactionTarget::Budget
+        }
+    }
+}
+
+pub(super) fn target_to_wire(target: CompactionTarget) -> v1::CompactionTarget {
+    match target {
+        CompactionTarget::Budget => v1::CompactionTarget::Budget,
+        CompactionTarget::Threshold => v1::CompactionTarget::Threshold,
     }
 }

@@ -7,7 +7,7 @@ use contextwire_engine::{
     EngineInfo, Hook, HostRequirement, MaintenanceMode, TranscriptSemantics, TranscriptSync,
 };
 
-use super::{At, ConvertError, Problem, known};
+use super::{At, ConvertError, Problem, known, millis};
 use crate::handshake::{EngineDescription, EngineState, HostDescription, Limits, Protocol};
 use crate::v1;
 
@@ -247,10 +247,6 @@ fn requirements(wire: Vec<v1::HostRequirement>) -> BTreeMap<String, HostRequirem
         )
     });
     entries.collect()
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn state(wire: i32) -> EngineState {

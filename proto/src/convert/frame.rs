@@ -4,8 +4,9 @@ use contextwire_engine::{Progress, TranscriptState};
 
 use super::transcript::{applied, applied_to_wire};
 use super::{
-    AssembleResult, AssembleStart, At, CompactResult, CompactStart, ConvertError, Problem, known,
-    within,
+    AfterTurnResult, AfterTurnStart, AssembleResult, AssembleStart, At, BootstrapResult,
+    BootstrapStart, CompactResult, CompactStart, ConvertError, MaintainResult, MaintainStart,
+    Problem, known, within,
 };
 use crate::frame::{CancelReason, EngineFrame, HostFrame};
 use crate::sync::List;
@@ -28,7 +29,9 @@ macro_rules! frames {
                         HostWire::Transcript(update) => {
                             Self::Transcript(within(update, "transcript")?)
                         }
-                        HostWire::HostCallResult(result) => Self::HostCallResult(Box::new(result)),
+                        HostWire::HostCallResult(result) => {
+                            Self::HostCallResult(Box::new(within(result, "host_call_result")?))
+                        }
                         HostWire::Cancel(cancel) => Self::Cancel(cancel.into()),
                     })
                 }
@@ -39,7 +42,9 @@ macro_rules! frames {
                     let frame = match frame {
                         HostFrame::Start(start) => HostWire::Start((*start).into()),
                         HostFrame::Transcript(update) => HostWire::Transcript(update.into()),
-                        HostFrame::HostCallResult(result) => HostWire::HostCallResult(*result),
+                        HostFrame::HostCallResult(result) => {
+                            HostWire::HostCallResult((*result).into())
+                        }
                         HostFrame::Cancel(reason) => HostWire::Cancel(reason.into()),
                     };
                     Self { frame: Some(frame) }
@@ -54,7 +59,9 @@ macro_rules! frames {
                         Some(EngineWire::Result(result)) => {
                             Self::Result(Box::new(within(result, "result")?))
                         }
-                        Some(EngineWire::HostCall(call)) => Self::HostCall(call),
+                        Some(EngineWire::HostCall(call)) => {
+                            Self::HostCall(Box::new(within(call, "host_call")?))
+                        }
                         Some(EngineWire::Progress(wire)) => {
                             let (progress, applied) = progress(wire).at("progress")?;
                             Self::Progress(progress, applied)
@@ -71,7 +78,7 @@ macro_rules! frames {
                 fn from(frame: EngineFrame<$result>) -> Self {
                     let frame = match frame {
                         EngineFrame::Result(result) => Some(EngineWire::Result((*result).into())),
-                        EngineFrame::HostCall(call) => Some(EngineWire::HostCall(call)),
+                        EngineFrame::HostCall(call) => Some(EngineWire::HostCall((*call).into())),
                         EngineFrame::Progress(progress, applied) => {
                             Some(EngineWire::Progress(progress_to_wire(progress, applied)))
                         }
@@ -96,12 +103,36 @@ frames!(
     AssembleResult
 );
 frames!(
+    BootstrapRequest,
+    v1::bootstrap_request::Frame,
+    BootstrapStart,
+    BootstrapResponse,
+    v1::bootstrap_response::Frame,
+    BootstrapResult
+);
+frames!(
     CompactRequest,
     v1::compact_request::Frame,
     CompactStart,
     CompactResponse,
     v1::compact_response::Frame,
     CompactResult
+);
+frames!(
+    AfterTurnRequest,
+    v1::after_turn_request::Frame,
+    AfterTurnStart,
+    AfterTurnResponse,
+    v1::after_turn_response::Frame,
+    AfterTurnResult
+);
+frames!(
+    MaintainRequest,
+    v1::maintain_request::Frame,
+    MaintainStart,
+    MaintainResponse,
+    v1::maintain_response::Frame,
+    MaintainResult
 );
 
 impl From<CancelReason> for v1::Cancel {

@@ -1,5 +1,8 @@
 mod descriptions;
+mod hooks;
+mod host_calls;
 mod laws;
+mod meaning;
 mod requests;
 mod values;
 

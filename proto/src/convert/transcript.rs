@@ -37,7 +37,7 @@ impl TryFrom<v1::TranscriptState> for TranscriptState {
 }
 
 /// A state that is left out when it is the empty list's.
-fn or_absent(state: TranscriptState) -> Option<v1::TranscriptState> {
+pub(super) fn or_absent(state: TranscriptState) -> Option<v1::TranscriptState> {
     (state != TranscriptState::EMPTY).then(|| state.into())
 }
 

@@ -19,7 +19,15 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("vectors")
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// The files of single vectors; those of whole messages are in a folder beside them.
+fn files() -> impl Iterator<Item = PathBuf> {
+    let paths = fs::read_dir(folder()).unwrap();
+    paths
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.is_file())
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()
         .fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
@@ -97,10 +105,9 @@ fn the_vectors_are_what_this_crate_writes() {
             vector.name
         );
     }
-    let files = fs::read_dir(folder())
-        .unwrap()
-        .map(|file| file.unwrap().file_name());
-    let files: BTreeSet<_> = files.map(|name| name.into_string().unwrap()).collect();
+    let files: BTreeSet<_> = files()
+        .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
     assert_eq!(files, names, "a file has no vector");
 }
 
@@ -129,8 +136,8 @@ fn again(message: &str, bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn generated_types_read_every_vector_and_write_the_same_bytes() {
-    for file in fs::read_dir(folder()).unwrap() {
-        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+    for path in files() {
+        let text = fs::read_to_string(path).unwrap();
         let file: Value = serde_json::from_str(&text).unwrap();
         let bytes = unhex(file["bytes"].as_str().unwrap());
         let (name, message) = (

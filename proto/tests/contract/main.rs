@@ -6,6 +6,7 @@
 )]
 
 mod codec;
+mod every;
 mod golden;
 mod options;
 mod vectors;

@@ -29,7 +29,7 @@ fn method_since(method: &MethodDescriptor) -> Option<u32> {
         .then(|| options.get_extension(&option).as_u32())?
 }
 
-fn since(field: &FieldDescriptor) -> Option<u32> {
+pub(crate) fn since(field: &FieldDescriptor) -> Option<u32> {
     let option = field
         .parent_pool()
         .get_extension_by_name("contextengine.v1.since")?;

@@ -1,21 +1,22 @@
 //! Assemble: the host's list in, what the model sees out.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use contextwire_engine::{
-    Assemble, AssembleOutcome, AssembleReply, ContextEngine, Hook, HookContext, Site, Transcript,
+    AnyEngine, Assemble, AssembleOutcome, AssembleReply, ContextEngine, Hook, HookContext, Reply,
+    Site,
 };
-use contextwire_proto::call::Reply;
 use contextwire_proto::convert::{AssembleResult, AssembleStart};
-use contextwire_proto::frame::{EngineFrame, HostFrame};
-use contextwire_proto::sync::TranscriptUpdate;
+use contextwire_proto::frame::HostFrame;
+use contextwire_proto::sync::List;
 use contextwire_proto::{CallContext, ConvertError, v1};
 use tonic::Status;
 
 use super::StreamingHook;
-use crate::engine_call;
+use super::take_in::take_in;
+use crate::engine_call::StreamingCall;
 use crate::frames::Frames;
-use crate::intake::{self, Intake, Step};
 use crate::mirror::MirrorKey;
 use crate::refuse;
 use crate::shared::Shared;
@@ -38,6 +39,13 @@ impl StreamingHook for AssembleHook {
         &start.call
     }
 
+    fn default_budget(start: &AssembleStart) -> Duration {
+        match start.request.site {
+            Site::Sync => Self::HOOK.profile().background_deadline,
+            Site::BeforePrompt | Site::ToolLoop => Self::HOOK.profile().deadline,
+        }
+    }
+
     async fn run(
         shared: Arc<Shared>,
         frames: &mut Frames<Self>,
@@ -49,9 +57,10 @@ impl StreamingHook for AssembleHook {
             request,
             update,
         } = start;
+        let carried = update.list;
         let key = MirrorKey {
             session: call.session.id,
-            list: update.list,
+            list: carried,
         };
         let list = take_in(&shared, frames, key, update).await?;
         let len = list.len();
@@ -62,57 +71,20 @@ impl StreamingHook for AssembleHook {
                 outcome,
             });
         }
+        let call = StreamingCall {
+            shared: &shared,
+            frames,
+            cx,
+            log: (carried == List::Log).then(|| list.clone()),
+        };
         let request = Assemble {
             transcript: list,
             ..request
         };
-        let (cx, reports) = engine_call::watched(cx);
-        let cancellation = cx.cancellation.clone();
-        let engine = shared.engine.clone();
-        let work = async move { engine.assemble(&cx, request).await };
-        let outcome = engine_call::streaming(
-            frames,
-            Arc::clone(&shared.pace),
-            cancellation,
-            reports,
-            work,
-        )
-        .await?;
+        let work = |engine: AnyEngine, cx| async move { engine.assemble(&cx, request).await };
+        let (outcome, reply) = call.run(work).await?;
         check(&outcome, len)?;
-        Ok(AssembleResult {
-            reply: Reply::default(),
-            outcome,
-        })
-    }
-}
-
-/// Takes the list in, asking the host for what is missing.
-async fn take_in(
-    shared: &Shared,
-    frames: &mut Frames<AssembleHook>,
-    key: MirrorKey,
-    first: TranscriptUpdate,
-) -> Result<Transcript, Status> {
-    let list = key.list;
-    let mut intake = Intake::new(key);
-    let mut update = first;
-    loop {
-        match intake.offer(update, &shared.mirrors)? {
-            Step::Complete(list) => return Ok(list),
-            Step::Ask(need) => frames.send(EngineFrame::NeedTranscript(need)).await,
-            Step::Wait => {}
-        }
-        update = loop {
-            match frames.next().await? {
-                Some(HostFrame::Transcript(update)) => break update,
-                Some(HostFrame::HostCallResult(_)) => {}
-                Some(HostFrame::Cancel(_)) => return Err(refuse::cancelled(Hook::Assemble)),
-                Some(HostFrame::Start(_)) => {
-                    return Err(refuse::violation("a second start in one stream"));
-                }
-                None => return Err(intake::unavailable(list)),
-            }
-        };
+        Ok(AssembleResult { reply, outcome })
     }
 }
 

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use contextwire_engine::{ContextEngine, Hook, HookContext};
-use contextwire_proto::call::Reply;
+use contextwire_engine::{AnyEngine, ContextEngine, Hook, HookContext};
 use contextwire_proto::convert::{CompactResult, CompactStart};
 use contextwire_proto::frame::HostFrame;
 use contextwire_proto::{CallContext, ConvertError, v1};
 use tonic::Status;
 
 use super::StreamingHook;
-use crate::engine_call;
+use crate::engine_call::StreamingCall;
 use crate::frames::Frames;
 use crate::shared::Shared;
 
@@ -35,24 +34,17 @@ impl StreamingHook for CompactHook {
     async fn run(
         shared: Arc<Shared>,
         frames: &mut Frames<Self>,
-        start: CompactStart,
+        CompactStart { call: _, request }: CompactStart,
         cx: HookContext,
     ) -> Result<CompactResult, Status> {
-        let (cx, reports) = engine_call::watched(cx);
-        let cancellation = cx.cancellation.clone();
-        let engine = shared.engine.clone();
-        let work = async move { engine.compact(&cx, start.request).await };
-        let compacted = engine_call::streaming(
+        let call = StreamingCall {
+            shared: &shared,
             frames,
-            Arc::clone(&shared.pace),
-            cancellation,
-            reports,
-            work,
-        )
-        .await?;
-        Ok(CompactResult {
-            reply: Reply::default(),
-            compacted,
-        })
+            cx,
+            log: None,
+        };
+        let work = |engine: AnyEngine, cx| async move { engine.compact(&cx, request).await };
+        let (compacted, reply) = call.run(work).await?;
+        Ok(CompactResult { reply, compacted })
     }
 }

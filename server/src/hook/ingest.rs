@@ -1,52 +1,84 @@
-//! Ingest: one message for the engine's log.
+//! Ingest and `IngestBatch`: messages for the engine's log.
 
-use contextwire_engine::{ContextEngine, Hook};
-use contextwire_proto::convert::{IngestRequest, IngestResponse};
-use contextwire_proto::{ConvertError, Reason, Refusal, v1};
-use tokio::time::timeout_at;
-use tonic::{Request, Response, Status};
+use contextwire_engine::{AnyEngine, ContextEngine, EngineError, Hook, HookContext, Message};
+use contextwire_proto::convert::{
+    IngestBatchRequest, IngestBatchResponse, IngestRequest, IngestResponse,
+};
+use contextwire_proto::{CallContext, Reason, Refusal, v1};
+use tonic::Status;
 
-use crate::shared::Shared;
-use crate::{budget, engine_call, refuse};
+use super::UnaryHook;
 
-pub(crate) async fn ingest(
-    shared: &Shared,
-    request: Request<v1::IngestRequest>,
-) -> Result<Response<v1::IngestResponse>, Status> {
-    let permit = shared.drain.admit().ok_or_else(refuse::draining)?;
-    let header = budget::header_deadline(request.metadata())?;
-    let IngestRequest { call, request } = request
-        .into_inner()
-        .try_into()
-        .map_err(ConvertError::into_status)?;
-    if let Some(omitted) = request.message.omitted() {
-        return Err(too_large(omitted.bytes));
+#[derive(Debug)]
+pub(crate) struct IngestHook;
+
+impl UnaryHook for IngestHook {
+    const HOOK: Hook = Hook::Ingest;
+    type RequestWire = v1::IngestRequest;
+    type Request = IngestRequest;
+    type ResponseWire = v1::IngestResponse;
+    type Response = IngestResponse;
+
+    fn call(request: &IngestRequest) -> &CallContext {
+        &request.call
     }
-    let mut cx = call.hook_context(Hook::Ingest.profile().deadline);
-    budget::clamp(&mut cx, header);
-    let deadline = cx.deadline;
-    let work = engine_call::unary(Hook::Ingest, shared.engine.ingest(&cx, request));
-    let ingested = tokio::select! {
-        outcome = timeout_at(deadline, work) => {
-            outcome.map_err(|_| refuse::deadline(Hook::Ingest))??
-        }
-        () = permit.stopping() => return Err(refuse::draining()),
-    };
-    Ok(Response::new(
-        IngestResponse {
-            ingested,
-            ..IngestResponse::default()
-        }
-        .into(),
-    ))
+
+    fn check(IngestRequest { request, .. }: &IngestRequest) -> Result<(), Status> {
+        whole("message", &request.message)
+    }
+
+    async fn run(
+        engine: &AnyEngine,
+        cx: &HookContext,
+        IngestRequest { call: _, request }: IngestRequest,
+    ) -> Result<IngestResponse, EngineError> {
+        let ingested = engine.ingest(cx, request).await?;
+        let reply = cx.take_reply();
+        Ok(IngestResponse { reply, ingested })
+    }
 }
 
-/// Only a stub of the message travelled: there is nothing to store (R2.5).
-fn too_large(bytes: u64) -> Status {
-    Refusal::new(
+#[derive(Debug)]
+pub(crate) struct IngestBatchHook;
+
+impl UnaryHook for IngestBatchHook {
+    const HOOK: Hook = Hook::IngestBatch;
+    type RequestWire = v1::IngestBatchRequest;
+    type Request = IngestBatchRequest;
+    type ResponseWire = v1::IngestBatchResponse;
+    type Response = IngestBatchResponse;
+
+    fn call(request: &IngestBatchRequest) -> &CallContext {
+        &request.call
+    }
+
+    /// One message that cannot be stored refuses all of them.
+    fn check(IngestBatchRequest { request, .. }: &IngestBatchRequest) -> Result<(), Status> {
+        let mut messages = request.messages.iter().enumerate();
+        messages.try_for_each(|(index, message)| whole(&format!("messages[{index}]"), message))
+    }
+
+    async fn run(
+        engine: &AnyEngine,
+        cx: &HookContext,
+        IngestBatchRequest { call: _, request }: IngestBatchRequest,
+    ) -> Result<IngestBatchResponse, EngineError> {
+        let ingested = engine.ingest_batch(cx, request).await?;
+        let reply = cx.take_reply();
+        Ok(IngestBatchResponse { reply, ingested })
+    }
+}
+
+/// Refuses a stub: only the header of the message travelled, there is nothing to store (R2.5).
+fn whole(field: &str, message: &Message) -> Result<(), Status> {
+    let Some(omitted) = message.omitted() else {
+        return Ok(());
+    };
+    Err(Refusal::new(
         Reason::MessageTooLarge,
-        format!("a message of {bytes} bytes cannot be ingested"),
+        format!("{field} has {} bytes and cannot be ingested", omitted.bytes),
     )
-    .with("bytes", &bytes)
-    .into_status()
+    .with("bytes", &omitted.bytes)
+    .with("field", field)
+    .into_status())
 }

@@ -109,42 +109,39 @@ pub(super) fn assemble_result() -> impl Strategy<Value = AssembleResult> {
 }
 
 pub(super) fn compact_start() -> impl Strategy<Value = CompactStart> {
+    let facts = (call(), of(settings()), of(context()));
+    (facts, compact()).prop_map(|((call, settings, context), request)| {
+        let request = Compact {
+            runtime_settings: settings,
+            runtime_context: context,
+            ..request
+        };
+        CompactStart { call, request }
+    })
+}
+
+/// What a compaction is asked for, without settings and context.
+pub(super) fn compact() -> impl Strategy<Value = Compact> {
     let target = select(vec![CompactionTarget::Budget, CompactionTarget::Threshold]);
     let numbers = (of(1..u64::MAX), of(any::<u64>()));
-    (
-        call(),
-        of(settings()),
-        of(context()),
-        numbers,
-        any::<bool>(),
-        target,
-        maybe(),
+    (numbers, any::<bool>(), target, maybe()).prop_map(
+        |((budget, count), force, target, instructions)| Compact {
+            runtime_settings: None,
+            runtime_context: None,
+            token_budget: budget.and_then(TokenBudget::new),
+            force,
+            current_token_count: count,
+            target,
+            custom_instructions: instructions,
+        },
     )
-        .prop_map(
-            |(
-                call,
-                runtime_settings,
-                runtime_context,
-                (budget, count),
-                force,
-                target,
-                instructions,
-            )| {
-                let request = Compact {
-                    runtime_settings,
-                    runtime_context,
-                    token_budget: budget.and_then(TokenBudget::new),
-                    force,
-                    current_token_count: count,
-                    target,
-                    custom_instructions: instructions,
-                };
-                CompactStart { call, request }
-            },
-        )
 }
 
 pub(super) fn compact_result() -> impl Strategy<Value = CompactResult> {
+    (reply(), compacted()).prop_map(|(reply, compacted)| CompactResult { reply, compacted })
+}
+
+pub(super) fn compacted() -> impl Strategy<Value = Compacted> {
     let details = select(vec!["{}", "[1]"]).prop_map(Bytes::from);
     let result = (
         maybe(),
@@ -168,15 +165,12 @@ pub(super) fn compact_result() -> impl Strategy<Value = CompactResult> {
                 }
             },
         );
-    (reply(), any::<bool>(), any::<bool>(), maybe(), of(result)).prop_map(
-        |(reply, ok, compacted, reason, result)| CompactResult {
-            reply,
-            compacted: Compacted {
-                ok,
-                compacted,
-                reason,
-                result,
-            },
+    (any::<bool>(), any::<bool>(), maybe(), of(result)).prop_map(
+        |(ok, compacted, reason, result)| Compacted {
+            ok,
+            compacted,
+            reason,
+            result,
         },
     )
 }

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use contextwire_engine::{
-    Header, HookId, Message, Omitted, ReasonCode, RuntimeContext, RuntimeMode, RuntimeSettings,
-    Scope, Segment, SelectionSource, Session, SessionId, SessionTarget, TokenBudget,
-    TranscriptState,
+    Header, HookId, LateHook, Message, Omitted, Order, ReasonCode, Reply, RuntimeContext,
+    RuntimeMode, RuntimeSettings, Scope, Segment, SelectionSource, Session, SessionId,
+    SessionTarget, TokenBudget, TranscriptState,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::option::of;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::time::Duration;
 
-use crate::call::{CallContext, LateHook, Order, Reply};
+use crate::call::CallContext;
 use crate::sync::{List, Part, TranscriptUpdate, UpdateBody};
 
 pub(super) fn text() -> impl Strategy<Value = String> + Clone {
