@@ -32,3 +32,20 @@ impl EngineChoice {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use contextwire_engine::ContextEngine;
+    use contextwire_engine::testing::implemented;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn r1_1_every_engine_advertises_exactly_the_methods_that_it_has() {
+        for choice in EngineChoice::value_variants() {
+            let engine = choice.build();
+            let present = implemented(&engine).await.unwrap();
+            assert_eq!(engine.info().methods, present, "{}", choice.name());
+        }
+    }
+}

@@ -4,46 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use contextwire_engine::{
-    Assemble, AssembleOutcome, Compact, Compacted, Hook, HookId, Ingest, Ingested, Session,
-};
+use contextwire_engine::{Hook, HookId, Reply, Session, Transcript};
 use contextwire_proto::limits;
 use tokio::time::Instant;
 
 use crate::error::CallError;
-
-/// What a host asks of an engine; one variant a hook.
-#[derive(Clone, Debug)]
-pub enum EngineRequest {
-    /// What is the model to see?
-    Assemble(Assemble),
-    /// Append this message.
-    Ingest(Ingest),
-    /// Make room.
-    Compact(Compact),
-}
-
-impl EngineRequest {
-    /// The hook.
-    pub fn hook(&self) -> Hook {
-        match self {
-            Self::Assemble(_) => Hook::Assemble,
-            Self::Ingest(_) => Hook::Ingest,
-            Self::Compact(_) => Hook::Compact,
-        }
-    }
-}
-
-/// What an engine answers; one variant a hook.
-#[derive(Clone, Debug, PartialEq)]
-pub enum EngineReply {
-    /// To [`EngineRequest::Assemble`].
-    Assembled(AssembleOutcome),
-    /// To [`EngineRequest::Ingest`].
-    Ingested(Ingested),
-    /// To [`EngineRequest::Compact`].
-    Compacted(Compacted),
-}
+use crate::request::{EngineReply, EngineRequest};
 
 /// A hook invocation on its way through the stack.
 #[derive(Clone, Debug)]
@@ -62,6 +28,9 @@ pub struct Call {
     pub deadline: Instant,
     /// When the engine must have answered; before `deadline` by the host's reserve (R7.1).
     pub share_ends: Instant,
+    /// The host's stored log, for an engine whose own is behind (R3.3). It costs a state in the
+    /// request; the messages travel only when the engine asks, and only in streaming hooks.
+    pub log: Option<Transcript>,
     /// Bytes that this call moved.
     pub traffic: Traffic,
 }
@@ -78,8 +47,15 @@ impl Call {
             budget,
             deadline: now + budget,
             share_ends: now + limits::share(budget),
+            log: None,
             traffic: Traffic::default(),
         }
+    }
+
+    /// The same call telling the engine of the host's log.
+    #[must_use]
+    pub fn with_log(self, log: Option<Transcript>) -> Self {
+        Self { log, ..self }
     }
 
     /// The hook.
@@ -157,6 +133,8 @@ pub struct Served<T> {
     pub by: ServedBy,
     /// Why the engine did not, where somebody else served.
     pub reason: Option<Arc<CallError>>,
+    /// What the engine said beside its answer: hooks that came too late, the log that it stores.
+    pub said: Reply,
     /// Bytes that the call moved.
     pub traffic: Traffic,
 }
@@ -168,12 +146,14 @@ impl<T> Served<T> {
             result,
             by,
             reason,
+            said,
             traffic,
         } = self;
         Served {
             result: change(result),
             by,
             reason,
+            said,
             traffic,
         }
     }

@@ -4,17 +4,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contextwire_engine::{
-    Assemble, AssembleOutcome, Compact, Compacted, Hook, Ingest, Ingested, Message, Session,
-    Transcript,
+    AfterTurn, Assemble, Bootstrap, Bootstrapped, CommitTurn, Compact, Compacted, Dispose,
+    EndSubagent, Hook, Ingest, IngestBatch, Ingested, IngestedBatch, InvalidId, Maintain,
+    Maintained, PrepareSubagentSpawn, ResolveSubagentSpawn, Session, SessionId, SpawnPrepared,
+    Transcript, TurnCommitted,
 };
 use contextwire_proto::handshake::EngineDescription;
+use tokio::time::Instant;
 use tower::ServiceExt;
 
-use crate::call::{Answer, Call, EngineReply, EngineRequest, Served};
+use crate::batch::batches;
+use crate::call::{Answer, Call, Served, ServedBy};
 use crate::connect;
+use crate::context::Context;
 use crate::describe::Acquaintance;
 use crate::error::CallError;
 use crate::options::ClientOptions;
+use crate::request::{EngineRequest, HookRequest};
 use crate::stack::{Stack, stack};
 use crate::target::Target;
 
@@ -26,37 +32,8 @@ use crate::target::Target;
 pub struct EngineClient {
     stack: Stack,
     known: Arc<Acquaintance>,
-}
-
-/// What the model is to see.
-#[derive(Clone, Debug)]
-pub struct Context {
-    /// The outcome as the engine, or whoever served, gave it.
-    pub outcome: AssembleOutcome,
-    /// The view that its ranges refer to.
-    pub view: Transcript,
-}
-
-impl Context {
-    /// The messages in order; kept ones are the caller's own objects. Nothing when the outcome is
-    /// that a thread shows the right context already.
-    pub fn messages(&self) -> impl Iterator<Item = &Message> {
-        let messages = match &self.outcome {
-            AssembleOutcome::Messages(reply) => Some(&reply.messages),
-            AssembleOutcome::Unchanged(_) => None,
-        };
-        messages
-            .into_iter()
-            .flat_map(|messages| messages.messages(&self.view))
-    }
-
-    /// The estimate in tokens of whoever served.
-    pub fn estimated_tokens(&self) -> u64 {
-        match &self.outcome {
-            AssembleOutcome::Messages(reply) => reply.estimated_tokens,
-            AssembleOutcome::Unchanged(unchanged) => unchanged.estimated_tokens,
-        }
-    }
+    /// What every call tells the engine of the host's log.
+    log: Option<Transcript>,
 }
 
 impl EngineClient {
@@ -80,6 +57,7 @@ impl EngineClient {
         Ok(Self {
             stack: stack(stub, Arc::clone(&known), options),
             known,
+            log: None,
         })
     }
 
@@ -91,6 +69,29 @@ impl EngineClient {
         self.known.ask(deadline).await
     }
 
+    /// What the engine is; asked only while nobody knows, or what it said is no longer valid.
+    ///
+    /// # Errors
+    /// As [`EngineClient::describe`], within the deadline of that hook.
+    pub async fn engine(&self) -> Result<Arc<EngineDescription>, CallError> {
+        self.known.engine().await
+    }
+
+    /// What the engine is, where somebody knows; asks nobody.
+    pub fn known(&self) -> Option<Arc<EngineDescription>> {
+        self.known.current()
+    }
+
+    /// A client of the same engine whose calls tell it of the host's stored log: an engine that is
+    /// behind asks for it within the call and gets what it lacks (R3.3). Costs a state a call.
+    #[must_use]
+    pub fn with_log(&self, log: Transcript) -> Self {
+        Self {
+            log: Some(log),
+            ..self.clone()
+        }
+    }
+
     /// Asks what the model is to see of `request.transcript`.
     ///
     /// # Errors
@@ -100,8 +101,8 @@ impl EngineClient {
         session: &Session,
         request: Assemble,
     ) -> Result<Served<Context>, CallError> {
-        self.assemble_within(session, request, Hook::Assemble.profile().deadline)
-            .await
+        let deadline = Hook::Assemble.profile().deadline;
+        self.assemble_within(session, request, deadline).await
     }
 
     /// The same with a deadline of one's own.
@@ -115,14 +116,22 @@ impl EngineClient {
         deadline: Duration,
     ) -> Result<Served<Context>, CallError> {
         let view = request.transcript.clone();
-        let request = EngineRequest::Assemble(request);
         let served = self
-            .call(Call::new(session.clone(), request, deadline))
+            .typed::<Assemble>(session, request.into(), deadline)
             .await?;
-        typed(served, |reply| match reply {
-            EngineReply::Assembled(outcome) => Some(Context { outcome, view }),
-            EngineReply::Ingested(_) | EngineReply::Compacted(_) => None,
-        })
+        Ok(served.map(|outcome| Context { outcome, view }))
+    }
+
+    /// Hands the engine the log of a session that already had one.
+    ///
+    /// # Errors
+    /// None while failures are substituted. An engine without the method imports nothing.
+    pub async fn bootstrap(
+        &self,
+        session: &Session,
+        request: Bootstrap,
+    ) -> Result<Served<Bootstrapped>, CallError> {
+        self.send(session, request).await
     }
 
     /// Appends one message to the engine's log.
@@ -134,8 +143,8 @@ impl EngineClient {
         session: &Session,
         request: Ingest,
     ) -> Result<Served<Ingested>, CallError> {
-        self.ingest_within(session, request, Hook::Ingest.profile().deadline)
-            .await
+        let deadline = Hook::Ingest.profile().deadline;
+        self.ingest_within(session, request, deadline).await
     }
 
     /// The same with a deadline of one's own.
@@ -148,14 +157,37 @@ impl EngineClient {
         request: Ingest,
         deadline: Duration,
     ) -> Result<Served<Ingested>, CallError> {
-        let request = EngineRequest::Ingest(request);
-        let served = self
-            .call(Call::new(session.clone(), request, deadline))
-            .await?;
-        typed(served, |reply| match reply {
-            EngineReply::Ingested(ingested) => Some(ingested),
-            EngineReply::Assembled(_) | EngineReply::Compacted(_) => None,
-        })
+        self.typed::<Ingest>(session, request.into(), deadline)
+            .await
+    }
+
+    /// Appends several messages to the engine's log, all or none. A batch that no message may
+    /// carry goes in several, in order; it ends with the first one that the engine does not take,
+    /// and `ingested_count` is what it took until then.
+    ///
+    /// # Errors
+    /// None while failures are substituted. For an engine without the method the answer says so:
+    /// the caller ingests message by message.
+    pub async fn ingest_batch(
+        &self,
+        session: &Session,
+        request: IngestBatch,
+    ) -> Result<Served<IngestedBatch>, CallError> {
+        let ends = Instant::now() + Hook::IngestBatch.profile().deadline;
+        let max_bytes = self.known.max_message_bytes(ends).await;
+        let mut batches = batches(request, max_bytes).into_iter();
+        let mut ingested_count = 0;
+        loop {
+            let batch = batches.next().unwrap_or_default();
+            let left = ends.saturating_duration_since(Instant::now());
+            let served = self
+                .typed::<IngestBatch>(session, batch.into(), left)
+                .await?;
+            ingested_count += served.result.ingested_count;
+            if batches.len() == 0 || served.by == ServedBy::InProcess {
+                return Ok(served.map(|_| IngestedBatch { ingested_count }));
+            }
+        }
     }
 
     /// Asks the engine to make room.
@@ -167,8 +199,8 @@ impl EngineClient {
         session: &Session,
         request: Compact,
     ) -> Result<Served<Compacted>, CallError> {
-        self.compact_within(session, request, Hook::Compact.profile().deadline)
-            .await
+        let deadline = Hook::Compact.profile().deadline;
+        self.compact_within(session, request, deadline).await
     }
 
     /// The same with a deadline of one's own.
@@ -181,14 +213,94 @@ impl EngineClient {
         request: Compact,
         deadline: Duration,
     ) -> Result<Served<Compacted>, CallError> {
-        let request = EngineRequest::Compact(request);
-        let served = self
-            .call(Call::new(session.clone(), request, deadline))
-            .await?;
-        typed(served, |reply| match reply {
-            EngineReply::Compacted(compacted) => Some(compacted),
-            EngineReply::Assembled(_) | EngineReply::Ingested(_) => None,
-        })
+        self.typed::<Compact>(session, request.into(), deadline)
+            .await
+    }
+
+    /// Shows the engine the log after a turn.
+    ///
+    /// # Errors
+    /// None while failures are substituted. For an engine without the method the answer says so:
+    /// the caller ingests what the turn added.
+    pub async fn after_turn(
+        &self,
+        session: &Session,
+        request: AfterTurn,
+    ) -> Result<Served<()>, CallError> {
+        self.send(session, request).await
+    }
+
+    /// Stores a closed turn. Without an answer nobody knows whether it is stored: the same key is
+    /// sent again.
+    ///
+    /// # Errors
+    /// Any failure of the engine; [`CallError::Absent`] from one that is not durable.
+    pub async fn commit_turn(
+        &self,
+        session: &Session,
+        request: CommitTurn,
+    ) -> Result<Served<TurnCommitted>, CallError> {
+        self.send(session, request).await
+    }
+
+    /// Lets the engine tidy up.
+    ///
+    /// # Errors
+    /// None while failures are substituted. An engine without the method tidies nothing.
+    pub async fn maintain(
+        &self,
+        session: &Session,
+        request: Maintain,
+    ) -> Result<Served<Maintained>, CallError> {
+        self.send(session, request).await
+    }
+
+    /// Prepares what a child inherits; `session` is the parent's.
+    ///
+    /// # Errors
+    /// Any failure of the engine: the spawn fails. For an engine without the method it proceeds
+    /// unprepared.
+    pub async fn prepare_subagent_spawn(
+        &self,
+        session: &Session,
+        request: PrepareSubagentSpawn,
+    ) -> Result<Served<SpawnPrepared>, CallError> {
+        self.send(session, request).await
+    }
+
+    /// Settles a preparation; `session` is the parent's. Without an answer it is sent again.
+    ///
+    /// # Errors
+    /// Any failure of the engine. For an engine without the method there is nothing to settle.
+    pub async fn resolve_subagent_spawn(
+        &self,
+        session: &Session,
+        request: ResolveSubagentSpawn,
+    ) -> Result<Served<()>, CallError> {
+        self.send(session, request).await
+    }
+
+    /// Tells that a child ended; `session` is the child's.
+    ///
+    /// # Errors
+    /// Any failure of the engine. An engine without the method is not told.
+    pub async fn end_subagent(
+        &self,
+        session: &Session,
+        request: EndSubagent,
+    ) -> Result<Served<()>, CallError> {
+        self.send(session, request).await
+    }
+
+    /// Tells the engine that this host goes away.
+    ///
+    /// # Errors
+    /// Any failure of the engine, worth a warning. An engine without the method is not told.
+    pub async fn dispose(&self) -> Result<Served<()>, CallError> {
+        let host_instance = self.known.host_instance().to_owned();
+        let named = |error: InvalidId| CallError::Unsupported(error.to_string());
+        let session = Session::new(SessionId::new(host_instance.as_str()).map_err(named)?);
+        self.send(&session, Dispose { host_instance }).await
     }
 
     /// Sends a call through the stack.
@@ -198,25 +310,39 @@ impl EngineClient {
     pub async fn call(&self, call: Call) -> Result<Answer, CallError> {
         self.stack.clone().oneshot(call).await
     }
-}
 
-/// The reply of the call's own hook; another one cannot come out of the stack.
-fn typed<T>(
-    served: Answer,
-    pick: impl FnOnce(EngineReply) -> Option<T>,
-) -> Result<Served<T>, CallError> {
-    let Served {
-        result,
-        by,
-        reason,
-        traffic,
-    } = served;
-    let result = pick(result)
-        .ok_or_else(|| CallError::ContractViolation("the reply of another hook".to_owned()))?;
-    Ok(Served {
-        result,
-        by,
-        reason,
-        traffic,
-    })
+    async fn send<R: HookRequest>(
+        &self,
+        session: &Session,
+        request: R,
+    ) -> Result<Served<R::Result>, CallError> {
+        let request = request.into();
+        let deadline = request.deadline();
+        self.typed::<R>(session, request, deadline).await
+    }
+
+    async fn typed<R: HookRequest>(
+        &self,
+        session: &Session,
+        request: EngineRequest,
+        deadline: Duration,
+    ) -> Result<Served<R::Result>, CallError> {
+        let call = Call::new(session.clone(), request, deadline).with_log(self.log.clone());
+        let Served {
+            result,
+            by,
+            reason,
+            said,
+            traffic,
+        } = self.call(call).await?;
+        // Another hook's reply cannot come out of the stack.
+        let other = || CallError::ContractViolation("the reply of another hook".to_owned());
+        Ok(Served {
+            result: R::result(result).ok_or_else(other)?,
+            by,
+            reason,
+            said,
+            traffic,
+        })
+    }
 }

@@ -67,7 +67,7 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
-    use crate::call::EngineRequest;
+    use crate::request::EngineRequest;
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_engine_is_given_up_at_its_share() {

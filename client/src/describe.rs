@@ -8,13 +8,14 @@ use contextwire_engine::Hook;
 use contextwire_proto::handshake::{EngineDescription, HostDescription, Limits};
 use contextwire_proto::{limits, v1};
 use futures_util::future::BoxFuture;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 use tower::{Layer, Service};
 
 use crate::call::{Answer, Call};
 use crate::classify::classify;
 use crate::connect::Stub;
 use crate::error::{CallError, FailureClass};
+use crate::neutral;
 use crate::options::ClientOptions;
 
 /// A call and the engine that it goes to.
@@ -56,6 +57,28 @@ impl Acquaintance {
         }
     }
 
+    /// What this host calls itself: random per start.
+    pub(crate) fn host_instance(&self) -> &str {
+        &self.host.instance
+    }
+
+    /// The largest message that both sides take, in bytes; the host's own limit while the engine is
+    /// not known by `ends`.
+    pub(crate) async fn max_message_bytes(&self, ends: Instant) -> usize {
+        let engine = timeout_at(ends, self.engine())
+            .await
+            .ok()
+            .and_then(Result::ok);
+        let theirs = engine.and_then(|engine| engine.limits.max_message_bytes);
+        let smaller = theirs
+            .into_iter()
+            .chain(self.host.limits.max_message_bytes)
+            .min();
+        smaller
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .unwrap_or(usize::MAX)
+    }
+
     /// The engine's description, asked for at most once at a time.
     pub(crate) async fn engine(&self) -> Result<Arc<EngineDescription>, CallError> {
         if let Some(known) = self.current() {
@@ -94,7 +117,8 @@ impl Acquaintance {
         *self.lock() = None;
     }
 
-    fn current(&self) -> Option<Arc<EngineDescription>> {
+    /// The description while it is valid.
+    pub(crate) fn current(&self) -> Option<Arc<EngineDescription>> {
         let known = self.lock();
         let (engine, expires) = known.as_ref()?;
         expires
@@ -137,7 +161,8 @@ impl<S> Layer<S> for DescribeLayer {
     }
 }
 
-/// Sends a call on together with its engine's description.
+/// Sends a call on together with its engine's description. A method that the description does not
+/// name is never called (R1.1).
 #[derive(Clone, Debug)]
 pub(crate) struct Describe<S> {
     inner: S,
@@ -164,6 +189,9 @@ where
         let acquaintance = Arc::clone(&self.acquaintance);
         Box::pin(async move {
             let engine = acquaintance.engine().await?;
+            if !engine.info.methods.contains(&call.hook()) {
+                return neutral::absent(&call);
+            }
             let outcome = inner.call(KnownCall { call, engine }).await;
             if outcome
                 .as_ref()

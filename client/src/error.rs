@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use contextwire_engine::Hook;
 use contextwire_proto::Reason;
 use tonic::Status;
 
@@ -57,7 +58,13 @@ pub enum CallError {
         /// The engine's version.
         theirs: String,
     },
-    /// The engine does not have this method, or the host does not know the reason for its refusal.
+    /// The engine does not have this method, by its own description (R1.1).
+    #[error("the engine has no {hook}")]
+    Absent {
+        /// The method.
+        hook: Hook,
+    },
+    /// The host does not know the reason for the engine's refusal, or cannot ask it at all.
     #[error("the engine refused the call: {0}")]
     Unsupported(String),
     /// One message alone exceeds what may travel.
@@ -81,6 +88,7 @@ impl CallError {
             Self::Refused { reason, .. } => class_of(*reason),
             Self::ContractViolation(_) => FailureClass::Contract,
             Self::Incompatible { .. }
+            | Self::Absent { .. }
             | Self::Unsupported(_)
             | Self::MessageTooLarge { .. }
             | Self::Abandoned => FailureClass::Caller,
@@ -95,6 +103,7 @@ impl CallError {
             Self::Refused { reason, .. } => reason.name(),
             Self::ContractViolation(_) => "CONTRACT_VIOLATION",
             Self::Incompatible { .. } => "VERSION_UNSUPPORTED",
+            Self::Absent { .. } => Reason::MethodAbsent.name(),
             Self::Unsupported(_) => "UNSUPPORTED",
             Self::MessageTooLarge { .. } => "MESSAGE_TOO_LARGE",
             Self::Abandoned => "ABANDONED",

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use contextwire_engine::Ingested;
+use contextwire_engine::Reply;
 use futures_util::future::BoxFuture;
 use tower::{Layer, Service};
 
-use crate::call::{Answer, Call, EngineReply, EngineRequest, Served, ServedBy};
+use crate::call::{Answer, Call, Served, ServedBy};
 use crate::error::CallError;
+use crate::neutral;
+use crate::request::{EngineReply, EngineRequest};
 
 /// Wraps a service of calls in [`Fallback`].
 #[derive(Clone, Debug, Default)]
@@ -28,8 +30,10 @@ impl<S> Layer<S> for FallbackLayer {
     }
 }
 
-/// Substitutes an answer by the hook's class: Assemble from the in-process engine, Ingest by its
-/// neutral result. A failed Compact is passed on: to compact in another way is the host's choice.
+/// Substitutes an answer by the hook's class: Assemble from the in-process engine, hooks that the
+/// next sync makes up for by their neutral result. All other failures are passed on: what to do
+/// about a turn that is not stored, a spawn that is not prepared or a session that is too long is
+/// the host's choice.
 #[derive(Clone, Debug)]
 pub(crate) struct Fallback<S> {
     inner: S,
@@ -52,51 +56,66 @@ where
     fn call(&mut self, call: Call) -> Self::Future {
         #[cfg(feature = "local")]
         crate::local::warm_up();
-        let request = call.request.clone();
+        let substitute = Substitute::of(&call.request);
         let traffic = call.traffic.clone();
         let degraded = Arc::clone(&self.degraded);
         let answer = self.inner.call(call);
         Box::pin(async move {
             let error = match answer.await {
                 Ok(served) => {
-                    if degraded.swap(false, Ordering::Relaxed) {
+                    let by_engine = matches!(served.by, ServedBy::Engine(_));
+                    if by_engine && degraded.swap(false, Ordering::Relaxed) {
                         tracing::info!(engine = %served.by, "the engine answers again");
                     }
                     return Ok(served);
                 }
                 Err(error) => error,
             };
-            let substitute = substitute(request).await;
-            if substitute.is_some() && !degraded.swap(true, Ordering::Relaxed) {
+            let Some(result) = substitute.reply().await else {
+                return Err(error);
+            };
+            if !degraded.swap(true, Ordering::Relaxed) {
                 tracing::warn!(code = error.code(), %error, "the in-process engine serves");
             }
-            match substitute {
-                Some(result) => {
-                    let reason = Some(Arc::new(error));
-                    Ok(Served {
-                        result,
-                        by: ServedBy::InProcess,
-                        reason,
-                        traffic,
-                    })
-                }
-                None => Err(error),
-            }
+            Ok(Served {
+                result,
+                by: ServedBy::InProcess,
+                reason: Some(Arc::new(error)),
+                said: Reply::default(),
+                traffic,
+            })
         })
     }
 }
 
-async fn substitute(request: EngineRequest) -> Option<EngineReply> {
-    match request {
+/// What answers in the engine's place.
+enum Substitute {
+    #[cfg(feature = "local")]
+    InProcess(Box<contextwire_engine::Assemble>),
+    Neutral(Box<EngineReply>),
+    Nothing,
+}
+
+impl Substitute {
+    fn of(request: &EngineRequest) -> Self {
         #[cfg(feature = "local")]
-        EngineRequest::Assemble(request) => {
-            let reply = crate::local::assemble(request).await;
-            Some(EngineReply::Assembled(reply.into()))
+        if let EngineRequest::Assemble(request) = request {
+            return Self::InProcess(Box::new(request.clone()));
         }
-        #[cfg(not(feature = "local"))]
-        EngineRequest::Assemble(_) => None,
-        EngineRequest::Ingest(_) => Some(EngineReply::Ingested(Ingested { ingested: false })),
-        EngineRequest::Compact(_) => None,
+        let neutral = neutral::substitute(request).map(Box::new);
+        neutral.map_or(Self::Nothing, Self::Neutral)
+    }
+
+    async fn reply(self) -> Option<EngineReply> {
+        match self {
+            #[cfg(feature = "local")]
+            Self::InProcess(request) => {
+                let reply = crate::local::assemble(*request).await;
+                Some(EngineReply::Assembled(reply.into()))
+            }
+            Self::Neutral(reply) => Some(*reply),
+            Self::Nothing => None,
+        }
     }
 }
 
@@ -105,8 +124,8 @@ mod tests {
     use std::time::Duration;
 
     use contextwire_engine::{
-        Assemble, AssembleOutcome, Compact, Ingest, Message, PromptAuthority, Session, SessionId,
-        Transcript,
+        AfterTurn, Assemble, AssembleOutcome, CommitTurn, Compact, Ingest, Ingested, Message,
+        PromptAuthority, Session, SessionId, Transcript,
     };
     use tower::ServiceExt;
 
@@ -169,5 +188,14 @@ mod tests {
                 .await
                 .is_err()
         );
+    }
+
+    #[tokio::test]
+    async fn a_failed_after_turn_is_neutral_and_a_failed_commit_is_passed_on() {
+        let served = failing(AfterTurn::default().into()).await.unwrap();
+        assert_eq!(served.by, ServedBy::InProcess);
+        assert_eq!(served.reason.unwrap().code(), "CONTRACT_VIOLATION");
+        let error = failing(CommitTurn::default().into()).await.unwrap_err();
+        assert_eq!(error.code(), "CONTRACT_VIOLATION");
     }
 }

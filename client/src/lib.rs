@@ -20,27 +20,33 @@
 //! # }
 //! ```
 
+mod batch;
 mod call;
 mod classify;
 mod client;
 mod connect;
+mod context;
 mod deadline;
 mod describe;
 mod error;
 mod fallback;
 #[cfg(feature = "local")]
 mod local;
+mod neutral;
 mod options;
+mod request;
 mod stack;
 mod sync;
 mod target;
 mod trace;
 mod transport;
 
-pub use call::{Answer, Call, EngineReply, EngineRequest, Served, ServedBy, Traffic};
-pub use client::{Context, EngineClient};
+pub use call::{Answer, Call, Served, ServedBy, Traffic};
+pub use client::EngineClient;
+pub use context::Context;
 pub use contextwire_engine as engine;
 pub use contextwire_proto::handshake;
 pub use error::{CallError, FailureClass};
 pub use options::{ClientOptions, OnEngineFailure};
+pub use request::{EngineReply, EngineRequest};
 pub use target::{InvalidTarget, Target};

@@ -1,5 +1,6 @@
 //! The leaf: one call on the wire, by a stub.
 
+mod ask;
 mod exchange;
 mod linger;
 mod rpc;
@@ -7,26 +8,30 @@ mod timeout;
 
 use std::task::{Context, Poll};
 
-use contextwire_engine::{AssembleOutcome, Compacted, Ingested};
-use contextwire_proto::convert::{AssembleStart, CompactStart, IngestRequest, IngestResponse};
-use contextwire_proto::v1;
+use contextwire_engine::Reply;
+use contextwire_proto::convert::{
+    AfterTurnStart, AssembleStart, BootstrapStart, CommitTurnRequest, CompactStart, DisposeRequest,
+    EndSubagentRequest, IngestBatchRequest, IngestRequest, MaintainStart,
+    PrepareSubagentSpawnRequest, ResolveSubagentSpawnRequest,
+};
 use futures_util::future::BoxFuture;
-use prost::Message as _;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tonic::Request;
 use tower::Service;
 
 use crate::call::Traffic;
-use crate::classify::classify;
 use crate::connect::Stub;
 use crate::error::CallError;
+use crate::request::EngineReply;
 use crate::sync::Upload;
 
 use exchange::Exchange;
 use linger::Linger;
-use rpc::{AssembleRpc, CompactRpc};
+use rpc::{
+    AfterTurnRpc, AssembleRpc, BootstrapRpc, CommitTurnRpc, CompactRpc, DisposeRpc, EndSubagentRpc,
+    IngestBatchRpc, IngestRpc, MaintainRpc, PrepareSubagentSpawnRpc, ResolveSubagentSpawnRpc,
+};
 
 /// A call in the wire's terms.
 #[derive(Debug)]
@@ -42,16 +47,25 @@ pub(crate) struct WireCall {
 #[derive(Debug)]
 pub(crate) enum WireRequest {
     Assemble(Box<AssembleStart>, Box<Upload>),
-    Compact(Box<CompactStart>),
+    Bootstrap(Box<BootstrapStart>, Box<Upload>),
+    AfterTurn(Box<AfterTurnStart>, Box<Upload>),
+    Compact(Box<CompactStart>, Box<Upload>),
+    Maintain(Box<MaintainStart>, Box<Upload>),
     Ingest(Box<IngestRequest>),
+    IngestBatch(Box<IngestBatchRequest>),
+    CommitTurn(Box<CommitTurnRequest>),
+    PrepareSubagentSpawn(Box<PrepareSubagentSpawnRequest>),
+    ResolveSubagentSpawn(Box<ResolveSubagentSpawnRequest>),
+    EndSubagent(Box<EndSubagentRequest>),
+    Dispose(Box<DisposeRequest>),
 }
 
-/// What comes back; one variant an RPC.
+/// What comes back.
 #[derive(Debug)]
-pub(crate) enum WireReply {
-    Assembled(AssembleOutcome),
-    Compacted(Compacted),
-    Ingested(Ingested),
+pub(crate) struct WireReply {
+    pub(crate) result: EngineReply,
+    /// Beside the answer.
+    pub(crate) said: Reply,
 }
 
 /// Sends calls through a stub; calls that their caller gives up are cancelled in band.
@@ -95,48 +109,33 @@ impl Service<WireCall> for Transport {
             max_bytes,
             traffic,
         };
-        let work: BoxFuture<'static, _> = match request {
-            WireRequest::Assemble(start, upload) => Box::pin(async move {
-                let result = exchange.run::<AssembleRpc>(start, Some(upload)).await?;
-                Ok(WireReply::Assembled(result.outcome))
-            }),
-            WireRequest::Compact(start) => Box::pin(async move {
-                let result = exchange.run::<CompactRpc>(start, None).await?;
-                Ok(WireReply::Compacted(result.compacted))
-            }),
-            WireRequest::Ingest(request) => Box::pin(ingest(exchange, request)),
-        };
+        let work = send(exchange, request);
         Box::pin(Linger::new(work, stop, self.closing.clone()))
     }
 }
 
-async fn ingest(exchange: Exchange, request: Box<IngestRequest>) -> Result<WireReply, CallError> {
-    let Exchange {
-        mut stub,
-        stop: _,
-        share_ends,
-        max_bytes,
-        traffic,
-    } = exchange;
-    let request = v1::IngestRequest::from(*request);
-    let bytes = request.encoded_len();
-    check_size(bytes, max_bytes)?;
-    traffic.count_sent(bytes);
-    let mut request = Request::new(request);
-    timeout::set(
-        &mut request,
-        share_ends.saturating_duration_since(Instant::now()),
-    );
-    let answer = stub
-        .ingest(request)
-        .await
-        .map_err(|status| classify(status, share_ends))?;
-    let answer = answer.into_inner();
-    traffic.count_received(answer.encoded_len());
-    let IngestResponse { reply: _, ingested } = answer
-        .try_into()
-        .map_err(|error| CallError::ContractViolation(format!("Ingest: {error}")))?;
-    Ok(WireReply::Ingested(ingested))
+type Work = BoxFuture<'static, Result<WireReply, CallError>>;
+
+fn send(exchange: Exchange, request: WireRequest) -> Work {
+    use WireRequest as W;
+    match request {
+        W::Assemble(start, upload) => Box::pin(exchange.run::<AssembleRpc>(start, upload)),
+        W::Bootstrap(start, upload) => Box::pin(exchange.run::<BootstrapRpc>(start, upload)),
+        W::AfterTurn(start, upload) => Box::pin(exchange.run::<AfterTurnRpc>(start, upload)),
+        W::Compact(start, upload) => Box::pin(exchange.run::<CompactRpc>(start, upload)),
+        W::Maintain(start, upload) => Box::pin(exchange.run::<MaintainRpc>(start, upload)),
+        W::Ingest(request) => Box::pin(exchange.ask::<IngestRpc>(request)),
+        W::IngestBatch(request) => Box::pin(exchange.ask::<IngestBatchRpc>(request)),
+        W::CommitTurn(request) => Box::pin(exchange.ask::<CommitTurnRpc>(request)),
+        W::PrepareSubagentSpawn(request) => {
+            Box::pin(exchange.ask::<PrepareSubagentSpawnRpc>(request))
+        }
+        W::ResolveSubagentSpawn(request) => {
+            Box::pin(exchange.ask::<ResolveSubagentSpawnRpc>(request))
+        }
+        W::EndSubagent(request) => Box::pin(exchange.ask::<EndSubagentRpc>(request)),
+        W::Dispose(request) => Box::pin(exchange.ask::<DisposeRpc>(request)),
+    }
 }
 
 /// A transport would report a message over the limit as a broken connection.

@@ -37,7 +37,7 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
         deadline: Duration::from_secs(5),
         model: recording.model().map(|model| model.id),
         history: HistoryView::Full,
-        pause: Duration::ZERO,
+        ..Settings::default()
     };
     let turns = recording.turns(settings.history).len();
     let messages = recording.view(settings.history).messages().count();

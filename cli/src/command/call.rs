@@ -1,19 +1,17 @@
 //! `contextwire call`: one hook by hand, for people who debug an engine.
 
+mod answer;
+mod form;
+
 use std::io::Read;
 use std::time::Duration;
 
 use anyhow::Context;
-use bytes::Bytes;
 use clap::{Args, Subcommand};
-use contextwire_client::{ClientOptions, EngineClient, OnEngineFailure, Served, Target};
-use contextwire_engine::{
-    Assemble, AssembleOutcome, Compact, CurrentTurn, Hook, Ingest, Message, Segment, Session,
-    SessionId, TokenBudget,
+use contextwire_client::{
+    Call, ClientOptions, EngineClient, EngineRequest, OnEngineFailure, Target,
 };
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use contextwire_engine::{Session, SessionId, Transcript};
 
 use crate::output;
 
@@ -29,18 +27,62 @@ enum HookArgs {
     /// What would the model see of these messages?
     #[command(after_help = r#"Example:
   --json '{"messages": [{"role": "user", "content": "hi"}], "token_budget": 4000, "model": "gpt-5"}'
-More fields: session_id, prompt, current_turn ("included" or "excluded")."#)]
+More fields: session_id, entry_ids, prompt, current_turn ("included" or "excluded")."#)]
     Assemble(RequestArgs),
     /// Appends one message to the engine's log.
     #[command(after_help = r#"Example:
   --json '{"message": {"role": "user", "content": "hi"}, "entry_id": "e1"}'
 More fields: session_id, is_heartbeat."#)]
     Ingest(RequestArgs),
+    /// Appends several messages to the engine's log, all or none.
+    #[command(after_help = r#"Example:
+  --json '{"messages": [{"role": "user", "content": "hi"}], "entry_ids": ["e1"]}'
+More fields: session_id, is_heartbeat."#)]
+    IngestBatch(RequestArgs),
     /// Asks the engine to make room.
     #[command(after_help = r#"Example:
   --json '{"token_budget": 4000, "force": true}'
-More fields: session_id, current_token_count, custom_instructions."#)]
+More fields: session_id, current_token_count, target ("budget" or "threshold"), custom_instructions."#)]
     Compact(RequestArgs),
+    /// Hands the engine the log of a session that already had one.
+    #[command(after_help = r#"Example:
+  --json '{"messages": [{"role": "user", "content": "hi"}], "entry_ids": ["e1"]}'
+More fields: session_id, background."#)]
+    Bootstrap(RequestArgs),
+    /// Shows the engine the log after a turn.
+    #[command(after_help = r#"Example:
+  --json '{"messages": [{"role": "user", "content": "hi"}], "pre_prompt_message_count": 0}'
+More fields: session_id, entry_ids, background, auto_compaction_summary, is_heartbeat, token_budget."#)]
+    AfterTurn(RequestArgs),
+    /// Stores a closed turn; its first message is the user's.
+    #[command(after_help = r#"Example:
+  --json '{"advancement_key": "t1", "messages": [{"role": "user", "content": "hi"}], "entry_ids": ["e1"]}'
+More fields: session_id, is_heartbeat. The anchors are made of the first and the last message."#)]
+    CommitTurn(RequestArgs),
+    /// Lets the engine tidy up.
+    #[command(after_help = r#"Example:
+  --json '{"reason": "turn"}'
+More fields: session_id, background. The reason is "bootstrap", "turn" or "compaction"."#)]
+    Maintain(RequestArgs),
+    /// Prepares what a child session inherits.
+    #[command(after_help = r#"Example:
+  --json '{"spawn_id": "s1", "parent_session_key": "parent", "child_session_key": "child"}'
+More fields: session_id (the parent's), child_session_id, context_mode ("isolated" or "fork"), ttl_ms."#)]
+    PrepareSubagentSpawn(RequestArgs),
+    /// Says what became of a prepared spawn.
+    #[command(after_help = r#"Example:
+  --json '{"spawn_id": "s1", "outcome": "started"}'
+More fields: session_id (the parent's). The outcome is "started" or "rolled_back"."#)]
+    ResolveSubagentSpawn(RequestArgs),
+    /// Says that a child session ended.
+    #[command(after_help = r#"Example:
+  --json '{"child_session_key": "child", "reason": "completed"}'
+More fields: session_id (the child's), spawn_id."#)]
+    EndSubagent(RequestArgs),
+    /// Says that a host goes away.
+    #[command(after_help = r#"Example:
+  --json '{"host_instance": "h1"}'"#)]
+    Dispose(RequestArgs),
 }
 
 #[derive(Debug, Args)]
@@ -55,55 +97,41 @@ struct RequestArgs {
     deadline: Option<Duration>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AssembleJson<'a> {
-    #[serde(default = "debug_session")]
-    session_id: String,
-    #[serde(borrow)]
-    messages: Vec<&'a RawValue>,
-    token_budget: Option<u64>,
-    model: Option<String>,
-    prompt: Option<String>,
-    #[serde(default)]
-    current_turn: CurrentTurnJson,
-}
+impl HookArgs {
+    fn args(&self) -> &RequestArgs {
+        match self {
+            Self::Assemble(args)
+            | Self::Ingest(args)
+            | Self::IngestBatch(args)
+            | Self::Compact(args)
+            | Self::Bootstrap(args)
+            | Self::AfterTurn(args)
+            | Self::CommitTurn(args)
+            | Self::Maintain(args)
+            | Self::PrepareSubagentSpawn(args)
+            | Self::ResolveSubagentSpawn(args)
+            | Self::EndSubagent(args)
+            | Self::Dispose(args) => args,
+        }
+    }
 
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum CurrentTurnJson {
-    #[default]
-    Included,
-    Excluded,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct IngestJson<'a> {
-    #[serde(default = "debug_session")]
-    session_id: String,
-    #[serde(borrow)]
-    message: &'a RawValue,
-    #[serde(default)]
-    entry_id: String,
-    #[serde(default)]
-    is_heartbeat: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CompactJson {
-    #[serde(default = "debug_session")]
-    session_id: String,
-    token_budget: Option<u64>,
-    #[serde(default)]
-    force: bool,
-    current_token_count: Option<u64>,
-    custom_instructions: Option<String>,
-}
-
-fn debug_session() -> String {
-    "debug".to_owned()
+    /// The session's id and the request that the text says.
+    fn read(&self, text: &str) -> anyhow::Result<(String, EngineRequest)> {
+        match self {
+            Self::Assemble(_) => form::read::<form::Assemble<'_>>(text),
+            Self::Ingest(_) => form::read::<form::Ingest<'_>>(text),
+            Self::IngestBatch(_) => form::read::<form::IngestBatch<'_>>(text),
+            Self::Compact(_) => form::read::<form::Compact>(text),
+            Self::Bootstrap(_) => form::read::<form::Bootstrap<'_>>(text),
+            Self::AfterTurn(_) => form::read::<form::AfterTurn<'_>>(text),
+            Self::CommitTurn(_) => form::read::<form::CommitTurn<'_>>(text),
+            Self::Maintain(_) => form::read::<form::Maintain>(text),
+            Self::PrepareSubagentSpawn(_) => form::read::<form::PrepareSubagentSpawn>(text),
+            Self::ResolveSubagentSpawn(_) => form::read::<form::ResolveSubagentSpawn>(text),
+            Self::EndSubagent(_) => form::read::<form::EndSubagent>(text),
+            Self::Dispose(_) => form::read::<form::Dispose>(text),
+        }
+    }
 }
 
 /// Runs the command.
@@ -111,127 +139,25 @@ fn debug_session() -> String {
 /// # Errors
 /// When the request cannot be read, the engine cannot be reached, or it answers with an error.
 pub async fn run(args: CallArgs) -> anyhow::Result<()> {
-    let answer = match &args.hook {
-        HookArgs::Assemble(request) => assemble(request).await?,
-        HookArgs::Ingest(request) => ingest(request).await?,
-        HookArgs::Compact(request) => compact(request).await?,
+    let request_args = args.hook.args();
+    let text = text(&request_args.json)?;
+    let (session_id, request) = args.hook.read(&text)?;
+    let session = Session::new(SessionId::new(session_id)?);
+    let view = if let EngineRequest::Assemble(request) = &request {
+        request.transcript.clone()
+    } else {
+        Transcript::new()
     };
-    output::line(serde_json::to_string_pretty(&answer)?);
-    Ok(())
-}
-
-async fn assemble(args: &RequestArgs) -> anyhow::Result<Value> {
-    let text = text(&args.json)?;
-    let request: AssembleJson<'_> = parse(&text)?;
-    let messages = request.messages.iter().map(|raw| message(raw));
-    let (client, session) = open(args, request.session_id)?;
-    let assemble = Assemble {
-        transcript: messages.collect(),
-        token_budget: request.token_budget.and_then(TokenBudget::new),
-        model: request.model,
-        prompt: request.prompt,
-        current_turn: match request.current_turn {
-            CurrentTurnJson::Included => CurrentTurn::Included,
-            CurrentTurnJson::Excluded => CurrentTurn::Excluded,
-        },
-        ..Assemble::default()
-    };
-    let deadline = deadline(args, Hook::Assemble);
-    let served = client.assemble_within(&session, assemble, deadline).await?;
-    let messages = served.result.messages().map(payload).collect::<Vec<_>>();
-    let result = match &served.result.outcome {
-        AssembleOutcome::Messages(reply) => json!({
-            "messages": messages,
-            "segments": reply.messages.segments().iter().map(segment).collect::<Vec<_>>(),
-            "estimated_tokens": reply.estimated_tokens,
-            "prompt_authority": reply.prompt_authority.map(|authority| format!("{authority:?}")),
-            "system_prompt_addition": reply.system_prompt_addition,
-            "reasons": reply.reasons,
-        }),
-        AssembleOutcome::Unchanged(unchanged) => json!({
-            "unchanged": true,
-            "estimated_tokens": unchanged.estimated_tokens,
-        }),
-    };
-    Ok(answer(&served, &result))
-}
-
-async fn ingest(args: &RequestArgs) -> anyhow::Result<Value> {
-    let text = text(&args.json)?;
-    let request: IngestJson<'_> = parse(&text)?;
-    let message = message(request.message).with_entry_id(request.entry_id);
-    let (client, session) = open(args, request.session_id)?;
-    let ingest = Ingest {
-        message,
-        is_heartbeat: request.is_heartbeat,
-    };
-    let served = client
-        .ingest_within(&session, ingest, deadline(args, Hook::Ingest))
-        .await?;
-    let result = json!({ "ingested": served.result.ingested });
-    Ok(answer(&served, &result))
-}
-
-async fn compact(args: &RequestArgs) -> anyhow::Result<Value> {
-    let text = text(&args.json)?;
-    let request: CompactJson = parse(&text)?;
-    let (client, session) = open(args, request.session_id)?;
-    let compact = Compact {
-        token_budget: request.token_budget.and_then(TokenBudget::new),
-        force: request.force,
-        current_token_count: request.current_token_count,
-        custom_instructions: request.custom_instructions,
-        ..Compact::default()
-    };
-    let served = client
-        .compact_within(&session, compact, deadline(args, Hook::Compact))
-        .await?;
-    let result = json!({
-        "ok": served.result.ok,
-        "compacted": served.result.compacted,
-        "reason": served.result.reason,
-    });
-    Ok(answer(&served, &result))
-}
-
-fn deadline(args: &RequestArgs, hook: Hook) -> Duration {
-    args.deadline.unwrap_or(hook.profile().deadline)
-}
-
-fn open(args: &RequestArgs, session_id: String) -> anyhow::Result<(EngineClient, Session)> {
     let options = ClientOptions {
         on_engine_failure: OnEngineFailure::Fail,
         ..ClientOptions::default()
     };
-    let client = EngineClient::with_options(&args.target, &options)?;
-    let session = Session::new(SessionId::new(session_id)?);
-    Ok((client, session))
-}
-
-fn answer<T>(served: &Served<T>, result: &Value) -> Value {
-    json!({
-        "served_by": served.by.to_string(),
-        "bytes_sent": served.traffic.bytes_sent(),
-        "bytes_received": served.traffic.bytes_received(),
-        "result": result,
-    })
-}
-
-fn message(raw: &RawValue) -> Message {
-    Message::from_payload(Bytes::copy_from_slice(raw.get().as_bytes()))
-}
-
-/// A payload for people to read; what is no JSON is shown as text.
-fn payload(message: &Message) -> Value {
-    serde_json::from_slice(message.payload())
-        .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(message.payload()).into_owned()))
-}
-
-fn segment(segment: &Segment) -> Value {
-    match segment {
-        Segment::Keep(range) => json!({ "keep": { "start": range.start, "count": range.len() } }),
-        Segment::Insert(message) => json!({ "insert": { "synthetic": message.is_synthetic() } }),
-    }
+    let client = EngineClient::with_options(&request_args.target, &options)?;
+    let deadline = request_args.deadline.unwrap_or_else(|| request.deadline());
+    let served = client.call(Call::new(session, request, deadline)).await?;
+    let answer = answer::json(&served, &view);
+    output::line(serde_json::to_string_pretty(&answer)?);
+    Ok(())
 }
 
 fn text(json: &str) -> anyhow::Result<String> {
@@ -243,8 +169,4 @@ fn text(json: &str) -> anyhow::Result<String> {
         .read_to_string(&mut text)
         .context("cannot read the request")?;
     Ok(text)
-}
-
-fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> anyhow::Result<T> {
-    serde_json::from_str(text).context("the request is not what this hook takes; see --help")
 }

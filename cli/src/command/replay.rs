@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::engine::EngineChoice;
 use crate::log::{self, LogFormat};
 use crate::output;
-use crate::replay::{ContextWriter, Outage, OwnEngine, Replay, Settings};
+use crate::replay::{CompactRule, ContextWriter, Outage, OwnEngine, Replay, Settings};
 use crate::session::{self, HistoryView, Session, Strictness};
 
 /// Problems of a file that are named before the rest is only counted.
@@ -45,6 +45,14 @@ pub struct ReplayArgs {
     /// own compactions.
     #[arg(long, value_enum, default_value_t)]
     pub view: ViewChoice,
+    /// Starts at this turn, as a host that is started again in the middle of a session: the engine
+    /// is bootstrapped with what came before it.
+    #[arg(long, value_name = "TURN", default_value_t = 1)]
+    pub resume: usize,
+    /// Whether a context over the budget is compacted and asked for again: by an engine that owns
+    /// compaction, by any engine, or never.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub compact_over_budget: CompactChoice,
     /// Refuses a file with a damaged line instead of skipping the line.
     #[arg(long)]
     pub strict: bool,
@@ -71,6 +79,18 @@ pub enum ViewChoice {
     Full,
     /// What the host handed over at the time.
     Recorded,
+}
+
+/// When a context over the budget is compacted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum CompactChoice {
+    /// When the engine owns compaction.
+    #[default]
+    Owned,
+    /// Always, as a host does whose own overflow check fails.
+    Always,
+    /// Never.
+    Never,
 }
 
 fn turns(text: &str) -> Result<Range<usize>, String> {
@@ -102,6 +122,7 @@ pub async fn run(args: ReplayArgs) -> anyhow::Result<()> {
         turns > 0,
         "the session holds no user message, so there is no turn to replay"
     );
+    check_resume(&args, turns)?;
     let writer = args.out.as_deref().map(|folder| {
         ContextWriter::create(folder).with_context(|| format!("cannot use {}", folder.display()))
     });
@@ -120,7 +141,7 @@ pub async fn run(args: ReplayArgs) -> anyhow::Result<()> {
     let replay = Replay::new(&client, &recording, &settings)?
         .writing(writer)
         .with_outage(outage);
-    let bar = progress(turns);
+    let bar = progress(turns + 1 - settings.resume);
     let report = replay.run(&recording, |row| {
         bar.set_message(format!(
             "{} tokens by {}",
@@ -151,7 +172,27 @@ fn settings(args: &ReplayArgs, recording: &Session) -> Settings {
             ViewChoice::Recorded => HistoryView::Recorded,
         },
         pause: args.pause,
+        resume: args.resume,
+        compact: match args.compact_over_budget {
+            CompactChoice::Owned => CompactRule::Owned,
+            CompactChoice::Always => CompactRule::Always,
+            CompactChoice::Never => CompactRule::Never,
+        },
     }
+}
+
+fn check_resume(args: &ReplayArgs, turns: usize) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        (1..=turns).contains(&args.resume),
+        "--resume {} is no turn of this session: it has {turns}",
+        args.resume
+    );
+    let before = |outage: &Range<usize>| outage.start < args.resume;
+    anyhow::ensure!(
+        !args.outage.as_ref().is_some_and(before),
+        "--outage begins before --resume: it would never begin"
+    );
+    Ok(())
 }
 
 fn read(args: &ReplayArgs) -> anyhow::Result<Session> {

@@ -3,12 +3,15 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use contextwire_client::{CallError, Context, EngineClient, Served, ServedBy};
+use contextwire_client::{CallError, Context, EngineClient, Served, Traffic};
 use contextwire_engine::{
-    Assemble, CurrentTurn, Ingest, InvalidId, Message, Session, SessionId, TokenBudget, Transcript,
+    Assemble, CurrentTurn, Hook, InvalidId, Session, SessionId, TokenBudget, Transcript,
 };
 use tokio::time::Instant;
 
+use super::anchor::Anchors;
+use super::followed::Followed;
+use super::host::{ClosedTurn, Host};
 use super::own_engine::{OwnEngine, OwnEngineError};
 use super::write::ContextWriter;
 use crate::report::{Millis, ReplayReport, ReplayTurn};
@@ -57,6 +60,38 @@ pub struct Settings {
     pub history: HistoryView,
     /// Wait between turns.
     pub pause: Duration,
+    /// First turn that is played, from 1; what came before it is the log that the engine is
+    /// bootstrapped with.
+    pub resume: usize,
+    /// When a context over the budget is compacted.
+    pub compact: CompactRule,
+}
+
+impl Default for Settings {
+    /// The whole history from the first turn, without a budget, within the hook's own deadline.
+    fn default() -> Self {
+        Self {
+            budget: None,
+            deadline: Hook::Assemble.profile().deadline,
+            model: None,
+            history: HistoryView::Full,
+            pause: Duration::ZERO,
+            resume: 1,
+            compact: CompactRule::Owned,
+        }
+    }
+}
+
+/// What a host does when the assembled context exceeds the budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CompactRule {
+    /// Asks an engine that owns compaction.
+    #[default]
+    Owned,
+    /// Asks any engine, as the overflow check of a host does (HOST-SEMANTICS 11).
+    Always,
+    /// Uses the context as it is.
+    Never,
 }
 
 /// Turns during which the own engine is dead: killed before the first, started again at the end.
@@ -66,13 +101,21 @@ pub struct Outage(pub Range<usize>);
 /// A replay under way.
 #[derive(Debug)]
 pub struct Replay<'a> {
-    client: &'a EngineClient,
     settings: &'a Settings,
-    session: Session,
-    transcript: Transcript,
-    shown: Option<View>,
+    host: Host<'a>,
+    shown: Followed,
+    stored: Followed,
     writer: Option<ContextWriter>,
     outage: Option<(&'a mut OwnEngine, Outage)>,
+}
+
+/// A turn as the model's view and as the stored log have it: with every history the same user
+/// message, with different pasts.
+struct Step<'a> {
+    shown: &'a Turn,
+    stored: &'a Turn,
+    /// The stored log at the end of the turn, and whether it ends with the next user message.
+    next: (&'a View, bool),
 }
 
 impl<'a> Replay<'a> {
@@ -85,17 +128,14 @@ impl<'a> Replay<'a> {
         recording: &Recording,
         settings: &'a Settings,
     ) -> Result<Self, ReplayError> {
-        let id = recording
-            .header()
-            .id
-            .clone()
-            .unwrap_or_else(|| "replay".to_owned());
+        let id = recording.header().id.as_deref().unwrap_or("replay");
+        let session = Session::new(SessionId::new(id)?);
+        let anchors = Anchors::of(recording, id);
         Ok(Self {
-            client,
             settings,
-            session: Session::new(SessionId::new(id)?),
-            transcript: Transcript::new(),
-            shown: None,
+            host: Host::new(client, settings, session, anchors),
+            shown: Followed::default(),
+            stored: Followed::default(),
             writer: None,
             outage: None,
         })
@@ -113,7 +153,7 @@ impl<'a> Replay<'a> {
         Self { outage, ..self }
     }
 
-    /// Replays every turn; `each` is told after each one.
+    /// Replays every turn from [`Settings::resume`] on; `each` is told after each one.
     ///
     /// # Errors
     /// See [`ReplayError`].
@@ -122,20 +162,29 @@ impl<'a> Replay<'a> {
         recording: &Recording,
         mut each: impl FnMut(&ReplayTurn),
     ) -> Result<ReplayReport, ReplayError> {
-        let turns = recording.turns(self.settings.history);
-        let end = recording.view(self.settings.history);
-        let mut rows = Vec::with_capacity(turns.len());
-        for (index, turn) in turns.iter().enumerate() {
-            self.outage(turn.number).await?;
-            let row = self.turn(turn).await?;
+        let shown = recording.turns(self.settings.history);
+        // The log is what was stored, whatever the model is shown of it.
+        let stored = recording.turns(HistoryView::Full);
+        let end = recording.view(HistoryView::Full);
+        let mut rows = Vec::with_capacity(shown.len());
+        let turns = shown.iter().zip(&stored).enumerate();
+        for (index, (shown, stored_turn)) in turns.skip(self.settings.resume.max(1) - 1) {
+            let next = stored.get(index + 1);
+            let step = Step {
+                shown,
+                stored: stored_turn,
+                next: next.map_or((&end, false), |next| (&next.view, true)),
+            };
+            self.outage(shown.number).await?;
+            let row = self.turn(&step).await?;
             each(&row);
             rows.push(row);
-            let next = turns.get(index + 1).map_or(&end, |next| &next.view);
-            self.end_turn(turn, next, index + 1 < turns.len()).await;
             if !self.settings.pause.is_zero() {
                 tokio::time::sleep(self.settings.pause).await;
             }
         }
+        // An engine that came back after the last turn still gets the turns that it missed.
+        self.host.finish().await;
         Ok(ReplayReport::new(rows))
     }
 
@@ -152,44 +201,51 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
-    /// One prompt: what the host would send goes out, what the model is to see comes back.
-    async fn turn(&mut self, turn: &Turn) -> Result<ReplayTurn, ReplayError> {
-        self.show(&turn.view);
-        let request = Assemble {
-            transcript: self.transcript.clone(),
-            current_turn: CurrentTurn::Included,
-            token_budget: self.settings.budget,
-            model: self.settings.model.clone(),
-            ..Assemble::default()
-        };
-        let started = Instant::now();
-        let served = self
-            .client
-            .assemble_within(&self.session, request, self.settings.deadline);
-        let served = served.await.map_err(|source| ReplayError::Call {
-            turn: turn.number,
-            source,
-        })?;
-        let elapsed = started.elapsed();
-        if let Some(writer) = &self.writer {
-            let written = writer.write(turn.number, &served.result);
-            written.map_err(|source| ReplayError::Write {
-                turn: turn.number,
-                source,
-            })?;
+    /// One turn: what the host would send goes out, what the model is to see comes back, and what
+    /// was said is stored.
+    async fn turn(&mut self, step: &Step<'_>) -> Result<ReplayTurn, ReplayError> {
+        let view = self.shown.follow(&step.shown.view);
+        let log = self.stored.follow(&step.stored.view);
+        let before = log.prefix(log.len().saturating_sub(1));
+        let is_first = step.shown.number == self.settings.resume && !before.is_empty();
+        self.host.store(before);
+        if is_first && self.settings.resume > 1 {
+            self.host.bootstrap().await;
         }
-        Ok(self.row(turn.number, &served, elapsed))
+        let row = self.prompt(step.shown.number, &view).await?;
+        self.close(step, log).await;
+        Ok(row)
     }
 
-    fn row(&self, turn: usize, served: &Served<Context>, elapsed: Duration) -> ReplayTurn {
-        ReplayTurn {
+    /// Asks for the context; where it exceeds the budget, compacts and asks again.
+    async fn prompt(&mut self, turn: usize, view: &Transcript) -> Result<ReplayTurn, ReplayError> {
+        let started = Instant::now();
+        let mut served = self.assemble(turn, view).await?;
+        let mut moved = vec![served.traffic.clone()];
+        let compacted = self.host.compact(served.result.estimated_tokens()).await;
+        let compacted = compacted.map(|(count, traffic)| {
+            moved.push(traffic);
+            count
+        });
+        if compacted.is_some_and(|count| count > 0) {
+            served = self.assemble(turn, view).await?;
+            moved.push(served.traffic.clone());
+        }
+        let elapsed = started.elapsed();
+        if let Some(writer) = &self.writer {
+            let written = writer.write(turn, &served.result);
+            written.map_err(|source| ReplayError::Write { turn, source })?;
+        }
+        let sum = |bytes: fn(&Traffic) -> u64| moved.iter().map(bytes).sum();
+        Ok(ReplayTurn {
             turn: turn as u64,
-            messages_in: self.transcript.len() as u64,
+            messages_in: view.len() as u64,
             messages_out: served.result.messages().count() as u64,
             estimated_tokens: served.result.estimated_tokens(),
             budget: self.settings.budget.map(TokenBudget::get),
-            bytes_sent: served.traffic.bytes_sent(),
-            bytes_received: served.traffic.bytes_received(),
+            compacted,
+            bytes_sent: sum(Traffic::bytes_sent),
+            bytes_received: sum(Traffic::bytes_received),
             millis: Millis::from(elapsed),
             served_by: served.by.to_string(),
             reason: served
@@ -197,51 +253,42 @@ impl<'a> Replay<'a> {
                 .as_ref()
                 .map_or("", |reason| reason.code())
                 .to_owned(),
-        }
+        })
     }
 
-    /// Makes the transcript what the view shows; a view that goes on costs what is new.
-    fn show(&mut self, view: &View) {
-        let added: Option<Vec<Message>> = self.shown.as_ref().and_then(|shown| {
-            view.added_since(shown)
-                .map(|new| new.map(|m| m.message().clone()).collect())
-        });
-        match added {
-            Some(new) => self.transcript.extend(new),
-            None => {
-                self.transcript = view.messages().map(|m| m.message().clone()).collect();
-            }
-        }
-        self.shown = Some(view.clone());
-    }
-
-    /// What a host does at the end of a turn for an engine without `AfterTurn`: it ingests what the
-    /// turn added (HOST-SEMANTICS 2).
-    async fn end_turn(&self, turn: &Turn, next: &View, next_is_a_turn: bool) {
-        let Some(added) = next.added_since(&turn.view) else {
-            return;
+    async fn assemble(
+        &self,
+        turn: usize,
+        view: &Transcript,
+    ) -> Result<Served<Context>, ReplayError> {
+        let request = Assemble {
+            transcript: view.clone(),
+            current_turn: CurrentTurn::Included,
+            token_budget: self.settings.budget,
+            model: self.settings.model.clone(),
+            ..Assemble::default()
         };
-        let mut added: Vec<_> = added.collect();
-        if next_is_a_turn {
-            added.pop();
+        let client = self.host.client();
+        let served = client.assemble_within(&self.host.session, request, self.settings.deadline);
+        served
+            .await
+            .map_err(|source| ReplayError::Call { turn, source })
+    }
+
+    /// The turn is over: its messages are stored and the engine hears of them.
+    async fn close(&mut self, step: &Step<'_>, mut log: Transcript) {
+        let (next, ends_with_next_user) = step.next;
+        let mut messages: Vec<_> = step.stored.view.recorded_until(next).collect();
+        if ends_with_next_user {
+            messages.pop();
         }
-        for message in std::iter::once(&turn.user).chain(added) {
-            let request = Ingest {
-                message: message.message().clone(),
-                is_heartbeat: false,
-            };
-            match self.client.ingest(&self.session, request).await {
-                Ok(Served {
-                    by: ServedBy::Engine(_),
-                    ..
-                }) => {}
-                // The engine is away; the next view tells it everything.
-                Ok(Served {
-                    by: ServedBy::InProcess,
-                    ..
-                })
-                | Err(_) => return,
-            }
-        }
+        log.extend(messages.iter().map(|message| message.message().clone()));
+        messages.insert(0, &step.stored.user);
+        let turn = ClosedTurn {
+            number: step.shown.number,
+            messages: messages.into_iter().map(AsRef::as_ref).collect(),
+            log,
+        };
+        self.host.close(turn).await;
     }
 }

@@ -27,7 +27,9 @@ pub struct ReplayTurn {
     pub estimated_tokens: u64,
     /// The token budget of the call; `None` (JSON null) where the host gave none.
     pub budget: Option<u64>,
-    /// Bytes that went to the engine.
+    /// How often the session was compacted for this turn; `None` (JSON null) where nobody asked.
+    pub compacted: Option<u64>,
+    /// Bytes that went to the engine, a compaction's included.
     pub bytes_sent: u64,
     /// Bytes that came back.
     pub bytes_received: u64,
@@ -80,7 +82,7 @@ impl ReplayReport {
     }
 }
 
-const COLUMNS: [Column; 10] = [
+const COLUMNS: [Column; 11] = [
     Column {
         title: "turn",
         form: Form::Number,
@@ -103,6 +105,11 @@ const COLUMNS: [Column; 10] = [
     },
     Column {
         title: "budget",
+        form: Form::Number,
+        spare: 1,
+    },
+    Column {
+        title: "compacted",
         form: Form::Number,
         spare: 1,
     },
@@ -150,6 +157,7 @@ impl ReplayTurn {
             grouped(self.messages_out),
             grouped(self.estimated_tokens),
             self.budget.map_or_else(|| "-".to_owned(), grouped),
+            self.compacted.map(grouped).unwrap_or_default(),
             bytes(self.bytes_sent),
             bytes(self.bytes_received),
             self.millis.to_string(),
@@ -228,6 +236,7 @@ mod tests {
             messages_out: 12,
             estimated_tokens: 4_321,
             budget: Some(60_000),
+            compacted: None,
             bytes_sent: 18_432,
             bytes_received: 96,
             millis: Millis::from_micros(1_234),
@@ -240,6 +249,7 @@ mod tests {
             messages_out: 204,
             estimated_tokens: 59_876,
             budget: None,
+            compacted: Some(1),
             bytes_sent: 0,
             bytes_received: 0,
             millis: Millis::from_micros(100),
@@ -255,10 +265,10 @@ mod tests {
     #[test]
     fn plain_text_is_a_markdown_table_and_a_line_of_totals() {
         let table = "\
-| turn |    in | out | tokens | budget |     sent | received |    ms | served by  | reason             |
-|------|-------|-----|--------|--------|----------|----------|-------|------------|--------------------|
-|    1 |    12 |  12 |  4,321 | 60,000 | 18.0 KiB |     96 B | 1.234 | windowed   |                    |
-|    2 | 1,503 | 204 | 59,876 |      - |      0 B |      0 B | 0.100 | in-process | connection refused |";
+| turn |    in | out | tokens | budget | compacted |     sent | received |    ms | served by  | reason             |
+|------|-------|-----|--------|--------|-----------|----------|----------|-------|------------|--------------------|
+|    1 |    12 |  12 |  4,321 | 60,000 |           | 18.0 KiB |     96 B | 1.234 | windowed   |                    |
+|    2 | 1,503 | 204 | 59,876 |      - |         1 |      0 B |      0 B | 0.100 | in-process | connection refused |";
         assert_eq!(
             report().to_text(Surface::Plain),
             format!("{table}\n\n{TOTALS}\n")
@@ -271,10 +281,10 @@ mod tests {
             serde_json::to_string(&report()).unwrap(),
             concat!(
                 r#"{"turns":[{"turn":1,"messages_in":12,"messages_out":12,"estimated_tokens":4321,"#,
-                r#""budget":60000,"bytes_sent":18432,"bytes_received":96,"millis":1.234,"#,
+                r#""budget":60000,"compacted":null,"bytes_sent":18432,"bytes_received":96,"millis":1.234,"#,
                 r#""served_by":"windowed","reason":""},"#,
                 r#"{"turn":2,"messages_in":1503,"messages_out":204,"estimated_tokens":59876,"#,
-                r#""budget":null,"bytes_sent":0,"bytes_received":0,"millis":0.100,"#,
+                r#""budget":null,"compacted":1,"bytes_sent":0,"bytes_received":0,"millis":0.100,"#,
                 r#""served_by":"in-process","reason":"connection refused"}],"#,
                 r#""totals":{"turns":2,"by_engine":1,"by_fallback":1,"bytes_sent":18432,"#,
                 r#""bytes_received":96,"millis":1.334,"median_millis":0.100,"p95_millis":1.234,"#,

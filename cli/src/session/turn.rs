@@ -85,6 +85,18 @@ impl View {
         extends.then(|| self.recorded(earlier.end))
     }
 
+    /// The messages that were recorded after this view and up to the end of a later one of the same
+    /// session, whatever was compacted or reset in between.
+    pub fn recorded_until<'a>(
+        &self,
+        later: &'a View,
+    ) -> impl Iterator<Item = &'a Arc<ContextMessage>> {
+        let items = later.items.iter().take(later.end).skip(self.end);
+        items
+            .filter(|item| !item.excluded)
+            .map(|item| &item.message)
+    }
+
     /// The messages of the branch from this item on.
     fn recorded(&self, start: usize) -> impl Iterator<Item = &Arc<ContextMessage>> {
         let items = self.items.iter().enumerate().take(self.end).skip(start);

@@ -1,4 +1,5 @@
-//! One list of one call on its way out (R3.4 to R3.6): a state machine that neither waits nor sends.
+//! The lists of one call on their way out (R3.4 to R3.6): a state machine that neither waits nor
+//! sends.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,116 +14,220 @@ use contextwire_proto::sync::{
 use super::book::{Book, Start};
 use crate::error::CallError;
 
-/// An upload: which parts are still to go, and how to answer a request for more.
+/// Where the lists of a call go.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    pub(crate) book: Arc<Book>,
+    pub(crate) session: SessionId,
+    /// The engine keeps no mirrors.
+    pub(crate) full: bool,
+    /// Sizes of frames; the first one is the call's start.
+    pub(crate) limits: PartLimits,
+}
+
+/// The lists of a call: the one that it carries, and those that the engine may ask for.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    book: Arc<Book>,
-    session: SessionId,
-    list: List,
-    site: Site,
-    transcript: Transcript,
-    limits: PartLimits,
-    asked: u32,
-    pending: VecDeque<TranscriptUpdate>,
+    /// The list that the call carries: its result refers to it and comes after it.
+    carried: Option<List>,
+    view: Outgoing,
+    log: Outgoing,
 }
 
 impl Upload {
-    /// An upload of `transcript`, and the update that goes with the call's first frame.
-    pub(crate) fn begin(
-        book: Arc<Book>,
-        session: SessionId,
-        (site, full): (Site, bool),
-        transcript: Transcript,
-        limits: PartLimits,
+    /// A call that carries a view; the log is given where the host has it. The update goes with
+    /// the call's first frame.
+    pub(crate) fn of_view(
+        peer: &Peer,
+        site: Site,
+        view: Transcript,
+        log: Option<Transcript>,
     ) -> (Self, TranscriptUpdate) {
-        let list = List::View;
-        let start = if full {
-            Start::Full
-        } else {
-            book.start(&session, list, site)
-        };
         let mut upload = Self {
-            book,
-            session,
-            list,
-            site,
-            transcript,
-            limits,
-            asked: 0,
-            pending: VecDeque::new(),
+            carried: Some(List::View),
+            view: Outgoing::new(peer, (List::View, site), Some(view)),
+            log: Outgoing::log(peer, log),
         };
-        let first = match start {
-            Start::Unknown => upload.named(),
-            Start::From(base) => upload.queue(1, &base),
-            Start::Full => upload.queue(1, &Transcript::new()),
-        };
+        let first = upload.view.begin(peer.full);
         (upload, first)
+    }
+
+    /// A call that carries the log.
+    pub(crate) fn of_log(peer: &Peer, log: Transcript) -> (Self, TranscriptUpdate) {
+        let mut upload = Self {
+            carried: Some(List::Log),
+            ..Self::on_demand(peer, Some(log))
+        };
+        let first = upload.log.begin(peer.full);
+        (upload, first)
+    }
+
+    /// A call that carries no list; the log is given where the host has it.
+    pub(crate) fn on_demand(peer: &Peer, log: Option<Transcript>) -> Self {
+        Self {
+            carried: None,
+            view: Outgoing::new(peer, (List::View, Site::default()), None),
+            log: Outgoing::log(peer, log),
+        }
     }
 
     /// The next part that the engine has not got yet.
     pub(crate) fn next_part(&mut self) -> Option<TranscriptUpdate> {
-        self.pending.pop_front()
+        let pending = self.view.pending.pop_front();
+        pending.or_else(|| self.log.pending.pop_front())
     }
 
     /// Whether parts are still to go.
     pub(crate) fn owes_parts(&self) -> bool {
-        !self.pending.is_empty()
+        !self.view.pending.is_empty() || !self.log.pending.is_empty()
     }
 
-    /// Nobody waits for the list any more.
+    /// Whether parts of the list that the call carries are still to go: a result would come too
+    /// early.
+    pub(crate) fn owes_its_list(&self) -> bool {
+        match self.carried {
+            Some(List::View) => !self.view.pending.is_empty(),
+            Some(List::Log) => !self.log.pending.is_empty(),
+            None => false,
+        }
+    }
+
+    /// Nobody waits for the lists any more.
     pub(crate) fn abandon_parts(&mut self) {
-        self.pending.clear();
+        self.view.pending.clear();
+        self.log.pending.clear();
     }
 
     /// Takes the engine's request and queues its answer.
     pub(crate) fn answer(&mut self, need: &NeedTranscript) -> Result<(), CallError> {
-        let NeedTranscript { seq, list, have } = need;
-        if *list != self.list {
-            let body = UpdateBody::Unavailable;
-            self.pending.push_back(TranscriptUpdate {
-                seq: *seq,
-                list: *list,
-                body,
-            });
-            return Ok(());
+        match need.list {
+            List::View => self.view.answer(need),
+            List::Log => self.log.answer(need),
         }
+    }
+
+    /// The engine answered the call: it has what was sent in whole (R3.8).
+    pub(crate) fn acknowledge(self) {
+        self.view.acknowledge();
+        self.log.acknowledge();
+    }
+
+    /// The engine could not follow (R3.7). It takes the carried list in first, so a log that it
+    /// asked for meanwhile is the one.
+    pub(crate) fn mismatch(self) {
+        let log_was_asked_for = self.carried != Some(List::Log) && self.log.last_seq > 0;
+        match self.carried {
+            Some(List::View) if !log_was_asked_for => self.view.mismatch(),
+            Some(_) | None => self.log.mismatch(),
+        }
+    }
+}
+
+/// One list on its way out.
+#[derive(Debug)]
+struct Outgoing {
+    book: Arc<Book>,
+    session: SessionId,
+    list: List,
+    site: Site,
+    /// Absent where the host cannot serve the list.
+    transcript: Option<Transcript>,
+    limits: PartLimits,
+    /// The number that was last used; zero while nothing was sent.
+    last_seq: u32,
+    asked: u32,
+    pending: VecDeque<TranscriptUpdate>,
+}
+
+impl Outgoing {
+    fn new(peer: &Peer, (list, site): (List, Site), transcript: Option<Transcript>) -> Self {
+        Self {
+            book: Arc::clone(&peer.book),
+            session: peer.session.clone(),
+            list,
+            site,
+            transcript,
+            limits: peer.limits,
+            last_seq: 0,
+            asked: 0,
+            pending: VecDeque::new(),
+        }
+    }
+
+    /// The log is the same at every site.
+    fn log(peer: &Peer, log: Option<Transcript>) -> Self {
+        Self::new(peer, (List::Log, Site::default()), log)
+    }
+
+    /// The update that goes with the call's first frame.
+    fn begin(&mut self, full: bool) -> TranscriptUpdate {
+        self.last_seq = 1;
+        let start = if full {
+            Start::Full
+        } else {
+            self.book.start(&self.session, self.list, self.site)
+        };
+        match start {
+            Start::Unknown => self.named(),
+            Start::From(base) => self.queue(&base),
+            Start::Full => self.queue(&Transcript::new()),
+        }
+    }
+
+    fn answer(&mut self, need: &NeedTranscript) -> Result<(), CallError> {
+        let NeedTranscript { seq, list, have } = need;
         self.asked += 1;
-        if self.asked > limits::NEED_TRANSCRIPTS || *seq != self.asked + 1 {
+        if self.asked > limits::NEED_TRANSCRIPTS || *seq != self.last_seq + 1 {
             return Err(CallError::ContractViolation(format!(
                 "need_transcript number {seq} is request {} for the {list:?}",
                 self.asked
             )));
         }
-        let own = newest_known(have, &self.transcript);
-        let base = self.base(own, have);
-        let first = self.queue(*seq, &base);
+        self.last_seq = *seq;
+        // A request that was answered is answered anew: its rest would be ignored.
+        self.pending.clear();
+        let first = match self.base(have) {
+            Some(base) => {
+                self.limits.first = self.limits.rest;
+                self.queue(&base)
+            }
+            None => TranscriptUpdate {
+                seq: *seq,
+                list: *list,
+                body: UpdateBody::Unavailable,
+            },
+        };
         self.pending.push_front(first);
         Ok(())
     }
 
-    /// The engine answered the call: it has the list (R3.8).
-    pub(crate) fn acknowledge(self) {
-        self.book
-            .acknowledge(&self.session, self.list, self.site, self.transcript);
+    fn acknowledge(self) {
+        let arrived = self.last_seq > 0 && self.pending.is_empty();
+        if let Some(transcript) = self.transcript.filter(|_| arrived) {
+            self.book
+                .acknowledge(&self.session, self.list, self.site, transcript);
+        }
     }
 
-    /// The engine could not follow (R3.7).
-    pub(crate) fn mismatch(self) {
+    fn mismatch(self) {
         self.book.mismatch(&self.session, self.list);
     }
 
-    /// The list that the engine's highest state describes: a past of this one, or an acknowledged.
-    fn base(&self, own: TranscriptState, have: &[TranscriptState]) -> Transcript {
+    /// The list that the engine's highest state describes: a past of this one, or an acknowledged;
+    /// `None` where there is no list.
+    fn base(&self, have: &[TranscriptState]) -> Option<Transcript> {
+        let transcript = self.transcript.as_ref()?;
+        let own = newest_known(have, transcript);
         let own_len = usize::try_from(own.count).unwrap_or_default();
-        match self.book.known(&self.session, self.list, have) {
-            Some(known) if known.len() > own_len => known,
-            Some(_) | None => self.transcript.prefix(own_len),
-        }
+        let known = self.book.known(&self.session, self.list, have);
+        let longer = known.filter(|known| known.len() > own_len);
+        Some(longer.unwrap_or_else(|| transcript.prefix(own_len)))
     }
 
     /// The head alone, for an engine that may have everything (R3.6).
     fn named(&self) -> TranscriptUpdate {
-        let head = self.transcript.state();
+        let head = self.transcript.as_ref().map(Transcript::state);
+        let head = head.unwrap_or_default();
         let part = Part {
             base: head,
             segments: Vec::new(),
@@ -130,20 +235,22 @@ impl Upload {
             more: false,
         };
         TranscriptUpdate {
-            seq: 1,
+            seq: self.last_seq,
             list: self.list,
             body: UpdateBody::Part(part),
         }
     }
 
     /// Cuts the difference to `base` into parts; the first is returned, the others wait.
-    fn queue(&mut self, seq: u32, base: &Transcript) -> TranscriptUpdate {
-        self.pending.clear();
-        let segments = diff(base, &self.transcript);
+    fn queue(&mut self, base: &Transcript) -> TranscriptUpdate {
+        let Some(transcript) = &self.transcript else {
+            return self.named();
+        };
+        let segments = diff(base, transcript);
         let cut = parts(
-            (seq, self.list),
+            (self.last_seq, self.list),
             base.state(),
-            &self.transcript,
+            transcript,
             segments,
             self.limits,
         );
@@ -159,121 +266,4 @@ impl Upload {
 }
 
 #[cfg(test)]
-mod tests {
-    use contextwire_engine::{Message, Segment};
-
-    use super::*;
-
-    const LIMITS: PartLimits = PartLimits {
-        first: 4096,
-        rest: 4096,
-    };
-
-    fn session() -> SessionId {
-        SessionId::new("s").unwrap()
-    }
-
-    fn list(count: usize) -> Transcript {
-        (0..count)
-            .map(|n| Message::from_payload(format!(r#"{{"content":"{n:0900}"}}"#)))
-            .collect()
-    }
-
-    fn begin(book: &Arc<Book>, transcript: Transcript) -> (Upload, TranscriptUpdate) {
-        Upload::begin(
-            Arc::clone(book),
-            session(),
-            (Site::BeforePrompt, false),
-            transcript,
-            LIMITS,
-        )
-    }
-
-    fn part(update: &TranscriptUpdate) -> &Part {
-        match &update.body {
-            UpdateBody::Part(part) => part,
-            UpdateBody::Unavailable => panic!("a part"),
-        }
-    }
-
-    fn need(seq: u32, have: Vec<TranscriptState>) -> NeedTranscript {
-        NeedTranscript {
-            seq,
-            list: List::View,
-            have,
-        }
-    }
-
-    #[test]
-    fn a_host_that_just_started_names_its_head_and_sends_nothing() {
-        let (mut upload, first) = begin(&Arc::new(Book::new()), list(3));
-        assert_eq!(
-            (part(&first).base, part(&first).head),
-            (list(3).state(), list(3).state())
-        );
-        assert!(part(&first).segments.is_empty());
-        assert_eq!(upload.next_part(), None);
-    }
-
-    #[test]
-    fn an_acknowledged_list_costs_one_range_and_what_is_new() {
-        let book = Arc::new(Book::new());
-        begin(&book, list(3)).0.acknowledge();
-        let (_, first) = begin(&book, list(4));
-        assert_eq!(part(&first).segments.len(), 2);
-        assert_eq!(part(&first).segments[0], Segment::Keep(0..3));
-    }
-
-    #[test]
-    fn a_request_is_answered_from_the_highest_state_that_the_host_knows() {
-        let (mut upload, _) = begin(&Arc::new(Book::new()), list(9));
-        upload
-            .answer(&need(
-                2,
-                vec![list(12).state(), list(5).state(), list(2).state()],
-            ))
-            .unwrap();
-        let answer = upload.next_part().unwrap();
-        assert_eq!((answer.seq, part(&answer).base), (2, list(5).state()));
-    }
-
-    #[test]
-    fn a_long_list_goes_in_parts_whose_heads_grow() {
-        let (mut upload, _) = begin(&Arc::new(Book::new()), list(9));
-        upload.answer(&need(2, Vec::new())).unwrap();
-        let sent: Vec<_> = std::iter::from_fn(|| upload.next_part()).collect();
-        assert!(sent.len() > 1);
-        assert!(
-            sent.iter()
-                .all(|update| part(update).base == TranscriptState::EMPTY)
-        );
-        let heads: Vec<_> = sent.iter().map(|update| part(update).head.count).collect();
-        assert!(heads.is_sorted() && heads.last() == Some(&9), "{heads:?}");
-        assert_eq!(
-            sent.iter().filter(|update| part(update).more).count(),
-            sent.len() - 1
-        );
-    }
-
-    #[test]
-    fn a_third_request_or_a_wrong_number_breaks_the_contract() {
-        let (mut upload, _) = begin(&Arc::new(Book::new()), list(1));
-        assert!(upload.answer(&need(3, Vec::new())).is_err());
-        let (mut upload, _) = begin(&Arc::new(Book::new()), list(1));
-        assert!(upload.answer(&need(2, Vec::new())).is_ok());
-        assert!(upload.answer(&need(3, Vec::new())).is_ok());
-        assert!(upload.answer(&need(4, Vec::new())).is_err());
-    }
-
-    #[test]
-    fn a_list_that_this_hook_does_not_carry_is_unavailable() {
-        let (mut upload, _) = begin(&Arc::new(Book::new()), list(1));
-        let log = NeedTranscript {
-            seq: 1,
-            list: List::Log,
-            have: Vec::new(),
-        };
-        upload.answer(&log).unwrap();
-        assert_eq!(upload.next_part().unwrap().body, UpdateBody::Unavailable);
-    }
-}
+mod tests;

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Status, Streaming};
 
 use super::rpc::{Opening, StreamingRpc};
-use super::{check_size, timeout};
+use super::{WireReply, check_size, timeout};
 use crate::call::Traffic;
 use crate::classify::classify;
 use crate::connect::Stub;
@@ -42,30 +42,25 @@ impl Exchange {
     pub(crate) async fn run<R: StreamingRpc>(
         self,
         start: Box<R::Start>,
-        upload: Option<Box<Upload>>,
-    ) -> Result<R::Result, CallError> {
-        let mut upload = upload;
-        let outcome = self.converse::<R>(start, upload.as_deref_mut()).await;
-        match (&outcome, upload) {
-            (Ok(_), Some(upload)) => upload.acknowledge(),
-            (
-                Err(CallError::Refused {
-                    reason: Reason::TranscriptDigestMismatch,
-                    ..
-                }),
-                Some(upload),
-            ) => {
-                upload.mismatch();
-            }
-            (Ok(_) | Err(_), _) => {}
+        mut upload: Box<Upload>,
+    ) -> Result<WireReply, CallError> {
+        let outcome = self.converse::<R>(start, &mut upload).await;
+        let mismatch = |error: &CallError| {
+            matches!(error, CallError::Refused { reason, .. }
+                if *reason == Reason::TranscriptDigestMismatch)
+        };
+        match &outcome {
+            Ok(_) => upload.acknowledge(),
+            Err(error) if mismatch(error) => upload.mismatch(),
+            Err(_) => {}
         }
-        outcome
+        outcome.map(R::reply)
     }
 
     async fn converse<R: StreamingRpc>(
         self,
         start: Box<R::Start>,
-        upload: Option<&mut Upload>,
+        upload: &mut Upload,
     ) -> Result<R::Result, CallError> {
         let (frames, outgoing) = mpsc::channel(OUTGOING);
         let mut request = Request::new(ReceiverStream::new(outgoing));
@@ -115,7 +110,7 @@ struct Conversation<'a, R: StreamingRpc> {
     frames: Option<mpsc::Sender<R::HostWire>>,
     waiting: VecDeque<HostFrame<R::Start>>,
     inbound: Inbound<R::EngineWire>,
-    upload: Option<&'a mut Upload>,
+    upload: &'a mut Upload,
     result: Option<R::Result>,
     exchange: &'a Exchange,
 }
@@ -148,21 +143,13 @@ impl<R: StreamingRpc> Conversation<'_, R> {
     }
 
     fn owes(&self) -> bool {
-        let parts = self
-            .upload
-            .as_ref()
-            .is_some_and(|upload| upload.owes_parts());
-        self.frames.is_some() && (parts || !self.waiting.is_empty())
+        self.frames.is_some() && (self.upload.owes_parts() || !self.waiting.is_empty())
     }
 
     /// The next frame that the host owes, checked and counted.
     fn next_frame(&mut self) -> Result<Option<R::HostWire>, CallError> {
-        let frame = self.waiting.pop_front().or_else(|| {
-            self.upload
-                .as_mut()
-                .and_then(|upload| upload.next_part())
-                .map(HostFrame::Transcript)
-        });
+        let part = || self.upload.next_part().map(HostFrame::Transcript);
+        let frame = self.waiting.pop_front().or_else(part);
         let Some(frame) = frame else { return Ok(None) };
         let wire = R::HostWire::from(frame);
         let bytes = wire.encoded_len();
@@ -178,16 +165,15 @@ impl<R: StreamingRpc> Conversation<'_, R> {
         }
         match R::engine_frame(wire).map_err(|error| violation(error.to_string()))? {
             EngineFrame::Result(result) => {
-                if self.owes() && !self.exchange.stop.is_cancelled() {
+                let unsent = matches!(self.waiting.front(), Some(HostFrame::Start(_)));
+                let early = unsent || self.upload.owes_its_list();
+                if early && !self.exchange.stop.is_cancelled() {
                     return Err(violation("a result before the list was sent"));
                 }
                 self.result = Some(*result);
                 self.frames = None;
             }
-            EngineFrame::NeedTranscript(need) => match &mut self.upload {
-                Some(upload) => upload.answer(&need)?,
-                None => return Err(violation("this hook carries no transcript")),
-            },
+            EngineFrame::NeedTranscript(need) => self.upload.answer(&need)?,
             EngineFrame::HostCall(call) => self.waiting.push_back(unavailable(call.call_id)),
             // A newer engine's frame that this host can do without.
             EngineFrame::Unknown => {}
@@ -217,9 +203,7 @@ impl<R: StreamingRpc> Conversation<'_, R> {
         } else {
             CancelReason::CallerAbort
         };
-        if let Some(upload) = &mut self.upload {
-            upload.abandon_parts();
-        }
+        self.upload.abandon_parts();
         self.waiting.clear();
         self.waiting.push_back(HostFrame::Cancel(reason));
     }

@@ -200,3 +200,20 @@ fn views_share_their_messages() {
     assert!(std::sync::Arc::ptr_eq(first, again));
     assert!(first.message().is_same_object(again.message()));
 }
+
+#[test]
+fn what_was_recorded_between_two_views_is_known_across_a_reset() {
+    let session = session("u1 a1 x1 r1 a2 u2 c1:u2 a3");
+    let turns = session.turns(HistoryView::Recorded);
+    let recorded = |earlier: &View, later: &View| {
+        let recorded = earlier.recorded_until(later);
+        let recorded: Vec<_> = recorded
+            .map(|message| message.entry_id().unwrap())
+            .collect();
+        recorded.join(" ")
+    };
+    assert!(turns[1].view.added_since(&turns[0].view).is_none());
+    assert_eq!(recorded(&turns[0].view, &turns[1].view), "a1 a2 u2");
+    let end = session.view(HistoryView::Recorded);
+    assert_eq!(recorded(&turns[1].view, &end), "a3");
+}
