@@ -1,8 +1,11 @@
-//! Compiles the contract: descriptor set, message types, server stubs, client stubs.
+//! Compiles the contract: descriptor set, tables, message types, server stubs, client stubs.
 //!
 //! No `protoc`: protox parses the files. Server and client stubs come from two passes, because only
 //! the server decodes through [`EdgeCodec`](src/codec.rs); a host must never refuse what a newer
 //! engine adds.
+
+#[path = "build/schema.rs"]
+mod schema;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -13,6 +16,7 @@ const SERVICE: &str = "contextengine/v1/service.proto";
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed={ROOT}");
+    println!("cargo:rerun-if-changed=build");
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
 
     let mut compiler = protox::Compiler::new([ROOT])?;
@@ -24,6 +28,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(
         out.join("contextengine.v1.bin"),
         compiler.encode_file_descriptor_set(),
+    )?;
+    fs::write(
+        out.join("schema.rs"),
+        schema::tables(&compiler.descriptor_pool())?,
     )?;
     let descriptors = compiler.file_descriptor_set();
 

@@ -21,6 +21,8 @@ mod session;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]
+mod strict;
+#[cfg(test)]
 mod sync;
 #[cfg(test)]
 mod sync_wire;

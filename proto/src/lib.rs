@@ -5,6 +5,8 @@
 //! - [`call`], [`frame`], [`handshake`]: the parts of the contract that only the two ends of a wire
 //!   see, as checked values.
 //! - [`sync`]: how a transcript travels: segments, parts, heads.
+//! - [`schema`]: what the contract says of its own fields; [`strict`] and [`edge`]: what a serving
+//!   side refuses before anybody sees the request.
 //! - [`reason`] and [`status`]: why a call failed, into a `Status` and out of it.
 //! - [`limits`]: the numbers that both sides keep.
 //!
@@ -13,11 +15,14 @@
 pub mod call;
 pub mod codec;
 pub mod convert;
+pub mod edge;
 pub mod frame;
 pub mod handshake;
 pub mod limits;
 pub mod reason;
+pub mod schema;
 pub mod status;
+pub mod strict;
 pub mod sync;
 pub mod v1;
 

@@ -40,6 +40,7 @@ pub struct Refusal {
     metadata: BTreeMap<String, String>,
     retry: Option<Duration>,
     violations: Vec<Violation>,
+    omitted: usize,
 }
 
 impl Refusal {
@@ -52,6 +53,7 @@ impl Refusal {
             metadata: BTreeMap::new(),
             retry: reason.retry_delay(),
             violations: Vec::new(),
+            omitted: 0,
         }
     }
 
@@ -85,6 +87,12 @@ impl Refusal {
         self
     }
 
+    /// The same counting fields at fault that were not named, beside those that do not fit.
+    #[must_use]
+    pub fn omitting(self, omitted: usize) -> Self {
+        Self { omitted, ..self }
+    }
+
     /// Why.
     pub fn reason(&self) -> Reason {
         self.reason
@@ -101,10 +109,10 @@ impl Refusal {
         let bare = self.render(&[]);
         let room = DETAILS_BYTES.saturating_sub(bare.details().len() + CUT_NOTE_BYTES);
         let fitting = fitting(&violations, room);
-        if fitting < violations.len() {
-            let omitted = (violations.len() - fitting).to_string();
+        let omitted = violations.len() - fitting + self.omitted;
+        if omitted > 0 {
             self.metadata
-                .insert("violations_omitted".to_owned(), omitted);
+                .insert("violations_omitted".to_owned(), omitted.to_string());
         }
         match violations.get(..fitting) {
             Some([]) | None if self.metadata.is_empty() => bare,

@@ -28,6 +28,7 @@ mod signal;
 mod size;
 
 pub use contextwire_engine as engine;
+pub use contextwire_proto::edge::UnknownFields;
 pub use listen::{Listen, ListenError};
 pub use options::ServerOptions;
 pub use server::{BoundServer, ServeError, Server};

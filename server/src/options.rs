@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use contextwire_proto::edge::UnknownFields;
 use contextwire_proto::limits;
 
 /// Limits and timers of a server; the defaults are the protocol's.
@@ -16,6 +17,9 @@ pub struct ServerOptions {
     pub drain_grace: Duration,
     /// What the engine says of its build, for instance a commit; empty by default.
     pub build: String,
+    /// What becomes of a request with fields that this build does not know; ignored by default. A
+    /// strict server names all of them, before any effect (PROTOCOL R5.6).
+    pub unknown_fields: UnknownFields,
 }
 
 impl Default for ServerOptions {
@@ -25,6 +29,7 @@ impl Default for ServerOptions {
             mirror_bytes: 512 << 20,
             drain_grace: limits::DRAIN_GRACE,
             build: String::new(),
+            unknown_fields: UnknownFields::default(),
         }
     }
 }

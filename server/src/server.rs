@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contextwire_engine::{AnyEngine, ContextEngine};
+use contextwire_proto::edge::Edge;
 use contextwire_proto::v1::context_engine_service_server::ContextEngineServiceServer;
 use contextwire_proto::{FILE_DESCRIPTOR_SET, limits};
 use tokio::net::TcpListener;
@@ -270,7 +271,7 @@ async fn routes(shared: &Arc<Shared>) -> Result<(HealthReporter, Routes), ServeE
     let engine = Methods::new(engine, &shared.engine.info().methods);
     Ok((
         reporter,
-        Routes::new(engine)
+        Routes::new(Edge::new(engine, shared.options.unknown_fields))
             .add_service(health)
             .add_service(reflection),
     ))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use contextwire_engine::tokens::{self, ModelFamily};
-use contextwire_server::{Listen, Server, ServerOptions};
+use contextwire_server::{Listen, Server, ServerOptions, UnknownFields};
 
 use crate::engine::EngineChoice;
 use crate::log::{self, LogFormat};
@@ -30,6 +30,10 @@ pub struct ServeArgs {
     /// How long running calls may go on after Ctrl-C, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub drain_grace: u64,
+    /// Refuse calls with fields that this build does not know, and name them, instead of ignoring
+    /// them.
+    #[arg(long)]
+    pub strict: bool,
     /// How log lines look.
     #[arg(long, value_enum, default_value_t, env = "CONTEXTWIRE_LOG_FORMAT")]
     pub log: LogFormat,
@@ -49,12 +53,7 @@ pub struct ServeArgs {
 /// When an address cannot be listened on, or a listener fails.
 pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     log::start(args.log, &args.log_filter)?;
-    let options = ServerOptions {
-        drain_grace: Duration::from_secs(args.drain_grace),
-        build: env!("CARGO_PKG_VERSION").to_owned(),
-        ..ServerOptions::default()
-    };
-    let mut server = Server::new(args.engine.build()).options(options);
+    let mut server = Server::new(args.engine.build()).options(options(&args));
     for address in addresses(&args)? {
         server = server.listen(address);
     }
@@ -74,6 +73,19 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     );
     bound.run(contextwire_server::stop_signal()).await?;
     Ok(())
+}
+
+fn options(args: &ServeArgs) -> ServerOptions {
+    ServerOptions {
+        drain_grace: Duration::from_secs(args.drain_grace),
+        build: env!("CARGO_PKG_VERSION").to_owned(),
+        unknown_fields: if args.strict {
+            UnknownFields::Reject
+        } else {
+            UnknownFields::Ignore
+        },
+        ..ServerOptions::default()
+    }
 }
 
 #[cfg(unix)]
@@ -112,4 +124,28 @@ pub fn default_socket() -> anyhow::Result<PathBuf> {
     let folder = dirs::runtime_dir().or_else(dirs::cache_dir);
     let folder = folder.context("no runtime or cache folder for this user: name a --socket")?;
     Ok(folder.join("contextwire/engine.sock"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: ServeArgs,
+    }
+
+    #[test]
+    fn a_server_is_strict_only_where_it_is_told_so() {
+        for (line, expected) in [
+            (&["serve"][..], UnknownFields::Ignore),
+            (&["serve", "--strict"][..], UnknownFields::Reject),
+        ] {
+            let command = Command::try_parse_from(line).unwrap();
+            assert_eq!(options(&command.args).unknown_fields, expected);
+        }
+    }
 }

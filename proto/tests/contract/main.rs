@@ -9,4 +9,5 @@ mod codec;
 mod every;
 mod golden;
 mod options;
+mod strict;
 mod vectors;

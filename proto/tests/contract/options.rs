@@ -1,6 +1,7 @@
 //! What the descriptor says about every field and method.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use contextwire_engine::Hook;
 use contextwire_proto::FILE_DESCRIPTOR_SET;
@@ -10,11 +11,13 @@ use prost_reflect::{
     Value,
 };
 
-fn pool() -> DescriptorPool {
-    DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap()
+pub(crate) fn pool() -> DescriptorPool {
+    static POOL: LazyLock<DescriptorPool> =
+        LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap());
+    POOL.clone()
 }
 
-fn service(pool: &DescriptorPool) -> ServiceDescriptor {
+pub(crate) fn service(pool: &DescriptorPool) -> ServiceDescriptor {
     pool.get_service_by_name("contextengine.v1.ContextEngineService")
         .unwrap()
 }
@@ -39,7 +42,7 @@ pub(crate) fn since(field: &FieldDescriptor) -> Option<u32> {
         .then(|| options.get_extension(&option).as_u32())?
 }
 
-fn is_critical(field: &FieldDescriptor) -> bool {
+pub(crate) fn is_critical(field: &FieldDescriptor) -> bool {
     let option = field
         .parent_pool()
         .get_extension_by_name("contextengine.v1.critical")
@@ -48,7 +51,7 @@ fn is_critical(field: &FieldDescriptor) -> bool {
 }
 
 /// The request of a unary method, the start of a streaming one.
-fn root(method: &MethodDescriptor) -> MessageDescriptor {
+pub(crate) fn root(method: &MethodDescriptor) -> MessageDescriptor {
     let input = method.input();
     match input.get_field_by_name("start").map(|field| field.kind()) {
         Some(Kind::Message(start)) => start,

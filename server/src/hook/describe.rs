@@ -40,7 +40,7 @@ pub(crate) fn describe(
             ..info
         },
         instance_id: shared.instance_id.clone(),
-        honours_must_understand: false,
+        honours_must_understand: true,
         runtime_settings_versions: limits::RUNTIME_SETTINGS_VERSIONS.to_vec(),
         limits: Limits {
             max_message_bytes: Some(shared.options.max_message_bytes as u64),
