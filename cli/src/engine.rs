@@ -1,7 +1,11 @@
 //! The engines that this binary can serve.
 
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
 use clap::ValueEnum;
 use contextwire_engine::AnyEngine;
+use contextwire_ledger::{LedgerEngine, LedgerOptions};
 use contextwire_legacy::LegacyEngine;
 use contextwire_windowed::WindowedEngine;
 
@@ -13,14 +17,38 @@ pub enum EngineChoice {
     Windowed,
     /// The host's own messages, passed through.
     Legacy,
+    /// Stores what hosts say, exactly once, and shows the model all of it.
+    Ledger,
 }
 
 impl EngineChoice {
-    /// Builds the engine.
-    pub fn build(self) -> AnyEngine {
-        match self {
+    /// Builds the engine. `store` is the file of one that stores; in the user's data folder where
+    /// it is absent.
+    ///
+    /// # Errors
+    /// When a store is named for an engine that has none, or it cannot be opened.
+    pub fn build(self, store: Option<&Path>) -> anyhow::Result<AnyEngine> {
+        anyhow::ensure!(
+            store.is_none() || self.has_store(),
+            "the {} engine stores nothing: --store is for `--engine ledger`",
+            self.name()
+        );
+        Ok(match self {
             Self::Windowed => AnyEngine::new(WindowedEngine),
             Self::Legacy => AnyEngine::new(LegacyEngine),
+            Self::Ledger => {
+                let store = store.map_or_else(default_store, |store| Ok(store.to_owned()))?;
+                create_folder_of(&store)?;
+                AnyEngine::new(LedgerEngine::open(&store, LedgerOptions::default())?)
+            }
+        })
+    }
+
+    /// Whether it keeps a file.
+    pub fn has_store(self) -> bool {
+        match self {
+            Self::Windowed | Self::Legacy => false,
+            Self::Ledger => true,
         }
     }
 
@@ -29,8 +57,38 @@ impl EngineChoice {
         match self {
             Self::Windowed => "windowed",
             Self::Legacy => "legacy",
+            Self::Ledger => "ledger",
         }
     }
+}
+
+/// Where the ledger stores, and where an audit looks, when nobody names a file.
+///
+/// # Errors
+/// When the system knows no data folder of this user.
+pub fn default_store() -> anyhow::Result<PathBuf> {
+    let folder = dirs::data_dir().context("no data folder for this user: name a --store")?;
+    Ok(folder.join("contextwire/ledger.sqlite3"))
+}
+
+/// Conversations are nobody else's business: a new folder is its owner's alone.
+fn create_folder_of(store: &Path) -> anyhow::Result<()> {
+    let Some(folder) = store
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    else {
+        return Ok(());
+    };
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder
+        .create(folder)
+        .with_context(|| format!("cannot create {}", folder.display()))
 }
 
 #[cfg(test)]
@@ -42,10 +100,40 @@ mod tests {
 
     #[tokio::test]
     async fn r1_1_every_engine_advertises_exactly_the_methods_that_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("ledger.sqlite3");
         for choice in EngineChoice::value_variants() {
-            let engine = choice.build();
+            let store = choice.has_store().then_some(store.as_path());
+            let engine = choice.build(store).unwrap();
             let present = implemented(&engine).await.unwrap();
             assert_eq!(engine.info().methods, present, "{}", choice.name());
         }
+    }
+
+    #[test]
+    fn a_store_is_refused_where_nothing_is_stored() {
+        for engine in EngineChoice::value_variants() {
+            let folder = tempfile::tempdir().unwrap();
+            let store = folder.path().join("new/ledger.sqlite3");
+            assert_eq!(engine.build(Some(&store)).is_ok(), engine.has_store());
+            assert_eq!(store.exists(), engine.has_store());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_folder_of_a_new_store_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("new/ledger.sqlite3");
+        EngineChoice::Ledger.build(Some(&store)).unwrap();
+        let mode = folder
+            .path()
+            .join("new")
+            .metadata()
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o700);
     }
 }

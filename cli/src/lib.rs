@@ -1,5 +1,6 @@
 //! The parts of the `contextwire` command, for other programs and for tests.
 
+pub mod audit;
 pub mod bench;
 pub mod command;
 pub mod engine;

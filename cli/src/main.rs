@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use contextwire::command::{bench, call, describe, generate, replay, serve};
+use contextwire::command::{audit, bench, call, describe, generate, replay, serve};
 use contextwire::output;
 
 /// Runs, replays and inspects context engines: what decides what an agent's model sees.
@@ -22,6 +22,7 @@ enum Command {
     Call(call::CallArgs),
     Generate(generate::GenerateArgs),
     Bench(bench::BenchArgs),
+    Audit(audit::AuditArgs),
 }
 
 #[tokio::main]
@@ -33,6 +34,7 @@ async fn main() -> ExitCode {
         Command::Call(args) => call::run(args).await.map(|()| ExitCode::SUCCESS),
         Command::Generate(args) => generate::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Bench(args) => bench::run(args).await,
+        Command::Audit(args) => audit::run(&args).await,
     };
     done.unwrap_or_else(|error| {
         output::problem(format_args!("error: {error:#}"));

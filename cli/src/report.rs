@@ -3,12 +3,14 @@
 //! The values hold what was measured and know nothing about where it comes from. Each of them
 //! serialises with `serde_json` and draws itself on a [`Surface`].
 
+mod audit;
 mod bench;
 mod describe;
 mod figure;
 mod replay;
 mod table;
 
+pub use audit::{AuditFinding, AuditReport};
 pub use bench::{BenchReport, BenchRow};
 pub use describe::{Describe, HostRequirement, Limits};
 pub use figure::Millis;

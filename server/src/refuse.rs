@@ -6,24 +6,48 @@ use tonic::Status;
 
 /// The status of an engine's error. Its cause goes to the log, not over the wire.
 pub(crate) fn engine_error(hook: Hook, error: &EngineError) -> Status {
-    let reason = match error.kind() {
-        ErrorKind::Transient => Reason::DependencyUnavailable,
-        ErrorKind::Rejected => Reason::InvalidRequest,
-        ErrorKind::Cancelled => Reason::Cancelled,
-        ErrorKind::Unsupported => Reason::MethodAbsent,
-        ErrorKind::Failure | _ => Reason::EngineFailure,
+    let refuse = |reason| Refusal::new(reason, error.message()).with("hook", hook.name());
+    let refusal = match error.kind() {
+        ErrorKind::Transient => refuse(Reason::DependencyUnavailable),
+        ErrorKind::Rejected => refuse(Reason::InvalidRequest),
+        ErrorKind::Cancelled => refuse(Reason::Cancelled),
+        ErrorKind::Unsupported => refuse(Reason::MethodAbsent),
+        ErrorKind::IdempotencyConflict => refuse(Reason::IdempotencyConflict),
+        ErrorKind::InProgress { retry_after } => {
+            refuse(Reason::InProgress).retry_after(retry_after)
+        }
+        ErrorKind::GenerationConflict { recorded } => refuse(Reason::GenerationConflict)
+            .with("host_epoch", &recorded.host_epoch)
+            .with("session_seq", &recorded.session_seq),
+        ErrorKind::HookClosed => refuse(Reason::HookClosed),
+        ErrorKind::PreparationExpired => refuse(Reason::PreparationExpired),
+        ErrorKind::Failure | _ => refuse(Reason::EngineFailure),
     };
-    if reason == Reason::Cancelled {
-        tracing::debug!(%hook, "the engine stopped on request");
-    } else if reason == Reason::MethodAbsent {
+    note(hook, refusal.reason(), error);
+    refusal.into_status()
+}
+
+/// A line in the log, as loud as an operator can do something about it.
+fn note(hook: Hook, reason: Reason, error: &EngineError) {
+    let text = chain(error);
+    match error.kind() {
+        ErrorKind::Cancelled | ErrorKind::InProgress { .. } | ErrorKind::HookClosed => {
+            tracing::debug!(%hook, reason = reason.name(), error = %text, "the engine did not act");
+        }
         // Only methods that it advertises get as far as the engine.
-        tracing::error!(%hook, "the engine advertises a method and answers that it is absent");
-    } else {
-        tracing::warn!(%hook, reason = reason.name(), error = %chain(error), "the engine failed");
+        ErrorKind::Unsupported => {
+            tracing::error!(%hook, "the engine advertises a method and answers that it is absent");
+        }
+        ErrorKind::Transient
+        | ErrorKind::Rejected
+        | ErrorKind::IdempotencyConflict
+        | ErrorKind::GenerationConflict { .. }
+        | ErrorKind::PreparationExpired
+        | ErrorKind::Failure
+        | _ => {
+            tracing::warn!(%hook, reason = reason.name(), error = %text, "the engine failed");
+        }
     }
-    Refusal::new(reason, error.message())
-        .with("hook", hook.name())
-        .into_status()
 }
 
 /// The status of a panic; it ends its call only (R6.4).
@@ -99,7 +123,11 @@ fn chain(error: &EngineError) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use contextwire_engine::durable::Pair;
     use contextwire_proto::reason_of;
+    use contextwire_proto::status::{metadata, retry_delay};
 
     use super::*;
 
@@ -117,6 +145,15 @@ mod tests {
             (EngineError::cancelled(), Reason::Cancelled),
             (EngineError::unsupported("Maintain"), Reason::MethodAbsent),
             (
+                EngineError::idempotency_conflict(Hook::Maintain),
+                Reason::IdempotencyConflict,
+            ),
+            (EngineError::hook_closed(), Reason::HookClosed),
+            (
+                EngineError::preparation_expired(),
+                Reason::PreparationExpired,
+            ),
+            (
                 EngineError::new(ErrorKind::Failure, "bug"),
                 Reason::EngineFailure,
             ),
@@ -125,6 +162,32 @@ mod tests {
             assert_eq!(reason_of(&status), Some(reason));
             assert_eq!(status.code(), reason.code());
         }
+    }
+
+    #[test]
+    fn a_generation_conflict_carries_the_recorded_pair() {
+        let recorded = Pair {
+            host_epoch: 7,
+            session_seq: 9,
+        };
+        let status = engine_error(Hook::Ingest, &EngineError::generation_conflict(recorded));
+        assert_eq!(reason_of(&status), Some(Reason::GenerationConflict));
+        let carried = metadata(&status);
+        assert_eq!(
+            (
+                carried["host_epoch"].as_str(),
+                carried["session_seq"].as_str()
+            ),
+            ("7", "9")
+        );
+    }
+
+    #[test]
+    fn a_running_key_says_when_to_come_back() {
+        let wait = Duration::from_millis(1500);
+        let status = engine_error(Hook::Compact, &EngineError::in_progress(wait));
+        assert_eq!(reason_of(&status), Some(Reason::InProgress));
+        assert_eq!(retry_delay(&status), Some(wait));
     }
 
     #[test]

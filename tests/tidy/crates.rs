@@ -10,6 +10,7 @@ use super::{none, output};
 const ARROWS: &[(&str, Knows)] = &[
     ("contextwire-engine", Knows::Only(&[])),
     ("contextwire-proto", Knows::Only(&["contextwire-engine"])),
+    ("contextwire-ledger", Knows::Only(&["contextwire-engine"])),
     ("contextwire-legacy", Knows::Only(&["contextwire-engine"])),
     ("contextwire-windowed", Knows::Only(&["contextwire-engine"])),
     (

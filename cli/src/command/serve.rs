@@ -19,6 +19,10 @@ pub struct ServeArgs {
     /// Which engine.
     #[arg(long, value_enum, default_value_t)]
     pub engine: EngineChoice,
+    /// The file of `--engine ledger`; by default one in your data folder. Created for you alone
+    /// where there is none.
+    #[arg(long, value_name = "FILE", env = "CONTEXTWIRE_SERVER_STORE")]
+    pub store: Option<PathBuf>,
     /// The Unix socket, in a folder that only you may enter; by default one in your runtime or
     /// cache folder. `none` listens on no socket.
     #[cfg(unix)]
@@ -53,7 +57,8 @@ pub struct ServeArgs {
 /// When an address cannot be listened on, or a listener fails.
 pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     log::start(args.log, &args.log_filter)?;
-    let mut server = Server::new(args.engine.build()).options(options(&args));
+    let engine = args.engine.build(args.store.as_deref())?;
+    let mut server = Server::new(engine).options(options(&args));
     for address in addresses(&args)? {
         server = server.listen(address);
     }

@@ -86,6 +86,12 @@ async fn spawn(engine: EngineChoice, folder: &TempDir) -> Result<(Child, Target)
     let mut command = Command::new(program);
     command.args(["serve", "--log-filter", "warn", "--engine", engine.name()]);
     address(&mut command, folder);
+    if engine.has_store() {
+        // A replay leaves nothing in the user's own store.
+        command
+            .arg("--store")
+            .arg(folder.path().join("store.sqlite3"));
+    }
     let spawned = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

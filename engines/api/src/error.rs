@@ -2,6 +2,10 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::time::Duration;
+
+use crate::durable::Pair;
+use crate::hook::Hook;
 
 /// What the host can do about a failure. A new kind is a new minor version of this crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,6 +20,22 @@ pub enum ErrorKind {
     Cancelled,
     /// The engine does not have this method.
     Unsupported,
+    /// The key was used before with other content: a bug of the host (R7.10).
+    IdempotencyConflict,
+    /// The same key is being worked on; worth another try after this time (R7.10).
+    InProgress {
+        /// How long the host should wait.
+        retry_after: Duration,
+    },
+    /// The call is older than what the engine has recorded for the session; nothing changed (R7.9).
+    GenerationConflict {
+        /// The highest pair that had an effect.
+        recorded: Pair,
+    },
+    /// The host gave this hook up; its effect did not happen and will not (R7.2).
+    HookClosed,
+    /// The child started after its preparation had rolled itself back (R9.2).
+    PreparationExpired,
     /// The engine itself failed; this quarantines it (R6.2).
     Failure,
 }
@@ -58,6 +78,47 @@ impl EngineError {
         Self::new(
             ErrorKind::Unsupported,
             format!("{method} is not implemented"),
+        )
+    }
+
+    /// The key of this hook was used before with other content.
+    pub fn idempotency_conflict(hook: Hook) -> Self {
+        Self::new(
+            ErrorKind::IdempotencyConflict,
+            format!("the key of this {hook} was used before with other content"),
+        )
+    }
+
+    /// Another attempt works on the same key.
+    pub fn in_progress(retry_after: Duration) -> Self {
+        Self::new(
+            ErrorKind::InProgress { retry_after },
+            "an earlier attempt of this call is still running",
+        )
+    }
+
+    /// The session went on to this pair without the call.
+    pub fn generation_conflict(recorded: Pair) -> Self {
+        let Pair {
+            host_epoch,
+            session_seq,
+        } = recorded;
+        Self::new(
+            ErrorKind::GenerationConflict { recorded },
+            format!("the session is at {session_seq} of host epoch {host_epoch} already"),
+        )
+    }
+
+    /// The host gave the hook up.
+    pub fn hook_closed() -> Self {
+        Self::new(ErrorKind::HookClosed, "the host gave this call up")
+    }
+
+    /// The preparation's time was over.
+    pub fn preparation_expired() -> Self {
+        Self::new(
+            ErrorKind::PreparationExpired,
+            "the preparation rolled itself back before the child started",
         )
     }
 

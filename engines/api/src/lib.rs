@@ -10,6 +10,7 @@ mod compact;
 mod context;
 pub mod digest;
 mod dispose;
+pub mod durable;
 mod engine;
 mod erased;
 mod error;

@@ -1,0 +1,248 @@
+//! `contextwire audit`: is each message of a session in an engine's log exactly once, in order?
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use contextwire_client::{EngineClient, ServedBy, Target};
+use contextwire_engine::{Assemble, Session as SessionOfCall, SessionId, Transcript};
+use contextwire_ledger::{LedgerFile, StoredLog};
+
+use crate::audit::{self, Finding, Item, StateVerdict};
+use crate::engine::default_store;
+use crate::output;
+use crate::report::{AuditFinding, AuditReport};
+use crate::session::{self, ContextMessage, HistoryView, Session, Strictness};
+
+/// The audit could not be made.
+const NO_AUDIT: u8 = 3;
+
+type Messages = Vec<Arc<ContextMessage>>;
+
+/// Compares a recorded session with what an engine stored of it: is each message there exactly
+/// once, in order? Reads the ledger's file, or asks a running engine, which only tells how its log
+/// compares as a whole. Exits with 0 when all is well, with 1 when something is not, and with 3 when
+/// it cannot be told.
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// An OpenClaw or pi session file (JSON Lines).
+    pub session: PathBuf,
+    /// The ledger's file; by default the one in your data folder. It is only read, and an engine
+    /// may go on writing it.
+    #[arg(long, value_name = "FILE", env = "CONTEXTWIRE_SERVER_STORE")]
+    pub store: Option<PathBuf>,
+    /// A running engine instead: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`.
+    #[arg(long, conflicts_with = "store")]
+    pub target: Option<Target>,
+    /// The session's id at the engine; by default the id in the session file.
+    #[arg(long, value_name = "ID")]
+    pub session_id: Option<String>,
+    /// How long to wait for a running engine, for instance `500ms`.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = humantime::parse_duration)]
+    pub deadline: Duration,
+    /// Prints JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When the report cannot be printed.
+pub async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
+    let report = match audit(args).await {
+        Ok(report) => report,
+        Err(error) => {
+            output::problem(format_args!("error: {error:#}"));
+            return Ok(ExitCode::from(NO_AUDIT));
+        }
+    };
+    if args.json {
+        output::line(serde_json::to_string(&report)?);
+    } else {
+        output::line(report.to_text(output::surface()).trim_end());
+    }
+    Ok(if report.ok {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+async fn audit(args: &AuditArgs) -> anyhow::Result<AuditReport> {
+    let recording = session::read(&args.session, Strictness::Lenient)
+        .with_context(|| format!("cannot audit {}", args.session.display()))?;
+    let id = args
+        .session_id
+        .clone()
+        .or_else(|| recording.header().id.clone());
+    let id = id.unwrap_or_else(|| "replay".to_owned());
+    let id = SessionId::new(id).context("the session's id cannot be used")?;
+    let messages = messages(&recording);
+    if let Some(target) = &args.target {
+        return ask(target, id, &messages, args.deadline).await;
+    }
+    let store = args.store.clone().map_or_else(default_store, Ok)?;
+    read(&store, &id, &messages)
+}
+
+/// What the file holds.
+fn read(
+    store: &std::path::Path,
+    id: &SessionId,
+    messages: &Messages,
+) -> anyhow::Result<AuditReport> {
+    let file = LedgerFile::open(store)?;
+    let Some(log) = file.log(id)? else {
+        let known = file.sessions()?;
+        let known: Vec<_> = known.iter().take(10).map(SessionId::as_str).collect();
+        anyhow::bail!(
+            "{} holds no session `{id}`; it holds {} (--session-id names another)",
+            store.display(),
+            if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            }
+        );
+    };
+    Ok(report(id, messages, &log))
+}
+
+/// What a running engine says of its log beside the context of an empty view: a read, which hands
+/// nothing over and changes nothing.
+async fn ask(
+    target: &Target,
+    id: SessionId,
+    messages: &Messages,
+    deadline: Duration,
+) -> anyhow::Result<AuditReport> {
+    let client = EngineClient::new(target)?;
+    let session = SessionOfCall::new(id.clone());
+    let served = client
+        .assemble_within(&session, Assemble::default(), deadline)
+        .await?;
+    if let (ServedBy::InProcess, Some(reason)) = (&served.by, served.reason) {
+        return Err(anyhow::Error::new(reason).context(format!("{target} does not answer")));
+    }
+    let log = served
+        .said
+        .log_state
+        .with_context(|| format!("{} stores no log", served.by))?;
+    let session: Transcript = messages
+        .iter()
+        .map(|message| message.message().clone())
+        .collect();
+    let findings: Vec<AuditFinding> = match audit::judge(&session, log) {
+        StateVerdict::Equal => Vec::new(),
+        StateVerdict::Behind { missing } => {
+            let first = messages.len().saturating_sub(missing);
+            let rest = messages.iter().skip(first);
+            rest.map(|message| finding("missing", &item(message), Some(message.line()), None))
+                .collect()
+        }
+        StateVerdict::Differs => vec![AuditFinding {
+            kind: "differs".to_owned(),
+            entry: "somewhere in its log; the ledger's --store tells where".to_owned(),
+            ..AuditFinding::default()
+        }],
+    };
+    Ok(AuditReport {
+        session: id.to_string(),
+        messages: messages.len() as u64,
+        stored: log.count,
+        provisional: 0,
+        ok: findings.is_empty(),
+        findings,
+    })
+}
+
+/// Every message of the session's branch, in order, those before a reset as well.
+fn messages(recording: &Session) -> Messages {
+    let turns = recording.turns(HistoryView::Full);
+    let end = recording.view(HistoryView::Full);
+    let mut seen = HashSet::new();
+    let mut messages = Vec::new();
+    let mut before = None;
+    for view in turns.iter().map(|turn| &turn.view).chain([&end]) {
+        let new: Vec<_> = match before.and_then(|before| view.added_since(before)) {
+            Some(added) => added.cloned().collect(),
+            None => view.messages().cloned().collect(),
+        };
+        messages.extend(
+            new.into_iter()
+                .filter(|message| seen.insert(message.line())),
+        );
+        before = Some(view);
+    }
+    messages
+}
+
+fn report(id: &SessionId, messages: &Messages, log: &StoredLog) -> AuditReport {
+    let recorded: Vec<Item> = messages.iter().map(|message| item(message)).collect();
+    let stored: Vec<Item> = log
+        .entries
+        .iter()
+        .map(|entry| Item {
+            entry_id: entry.entry_id.clone(),
+            digest: entry.digest,
+        })
+        .collect();
+    let findings = audit::compare(&recorded, &stored);
+    let of_session = |kind, at: usize, place| {
+        let line = messages.get(at).map(|message| message.line());
+        recorded
+            .get(at)
+            .map(|item| finding(kind, item, line, place))
+    };
+    let of_log = |kind, place: usize| {
+        stored
+            .get(place)
+            .map(|item| finding(kind, item, None, Some(place)))
+    };
+    let named = |found| match found {
+        Finding::Missing { at } => of_session("missing", at, None),
+        Finding::Changed { at, place } => of_session("changed", at, Some(place)),
+        Finding::OutOfOrder { at, place } => of_session("out of order", at, Some(place)),
+        Finding::Doubled { place } => of_log("doubled", place),
+        Finding::Foreign { place } => of_log("foreign", place),
+    };
+    AuditReport {
+        session: id.to_string(),
+        messages: recorded.len() as u64,
+        stored: stored.len() as u64,
+        provisional: log.total.count.saturating_sub(log.placed.count),
+        ok: findings.is_empty(),
+        findings: findings.into_iter().filter_map(named).collect(),
+    }
+}
+
+fn item(message: &ContextMessage) -> Item {
+    let message = message.message();
+    Item {
+        entry_id: message.entry_id().clone(),
+        digest: message.digest(),
+    }
+}
+
+/// A finding in a person's words; places are counted from 1 there.
+fn finding(kind: &str, item: &Item, line: Option<u64>, place: Option<usize>) -> AuditFinding {
+    let entry = if item.entry_id.is_empty() {
+        item.digest.to_string().chars().take(12).collect()
+    } else {
+        item.entry_id.as_str().to_owned()
+    };
+    AuditFinding {
+        kind: kind.to_owned(),
+        entry,
+        line,
+        place: place.map(|place| place as u64 + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Audits of the built-in session against ledgers that were told parts of it.
+
+use contextwire_engine::{ContextEngine, HookContext, Ingest};
+use contextwire_ledger::{LedgerEngine, LedgerOptions};
+use tempfile::TempDir;
+
+use super::*;
+
+/// A folder with the built-in session in a file, and a ledger that was told these of its
+/// messages, by number.
+async fn told(pick: impl Fn(usize) -> Vec<usize>) -> (TempDir, AuditArgs) {
+    let folder = tempfile::tempdir().unwrap();
+    let session = folder.path().join("session.jsonl");
+    std::fs::write(&session, session::SAMPLE).unwrap();
+    let store = folder.path().join("ledger.sqlite3");
+    let recording = session::read(&session, Strictness::Strict).unwrap();
+    let id = SessionId::new(recording.header().id.clone().unwrap()).unwrap();
+    let messages = messages(&recording);
+    let engine = LedgerEngine::open(&store, LedgerOptions::default()).unwrap();
+    for at in pick(messages.len()) {
+        let message = messages[at].message().clone();
+        let cx = HookContext::new(SessionOfCall::new(id.clone()), Duration::from_mins(1));
+        engine
+            .ingest(
+                &cx,
+                Ingest {
+                    message,
+                    is_heartbeat: false,
+                },
+            )
+            .await
+            .unwrap();
+    }
+    let args = AuditArgs {
+        session,
+        store: Some(store),
+        target: None,
+        session_id: None,
+        deadline: Duration::from_secs(5),
+        json: false,
+    };
+    (folder, args)
+}
+
+#[tokio::test]
+async fn a_session_that_was_told_whole_is_clean_beside_the_running_engine() {
+    let (_folder, args) = told(|len| (0..len).collect()).await;
+    let report = audit(&args).await.unwrap();
+    assert!(report.ok && report.findings.is_empty());
+    assert_eq!(
+        (report.stored, report.provisional),
+        (report.messages, report.messages)
+    );
+    assert!(report.messages > 10);
+    assert_eq!(run(&args).await.unwrap(), ExitCode::SUCCESS);
+}
+
+#[tokio::test]
+async fn what_is_not_there_or_elsewhere_is_named_with_its_line() {
+    let (_folder, args) = told(|len| (1..len).rev().take(3).chain(1..len - 3).collect()).await;
+    let report = audit(&args).await.unwrap();
+    let kinds: Vec<_> = report
+        .findings
+        .iter()
+        .map(|finding| finding.kind.as_str())
+        .collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == "missing").count(), 1);
+    assert_eq!(
+        kinds.iter().filter(|kind| **kind == "out of order").count(),
+        3
+    );
+    assert!(report.findings.iter().all(|finding| finding.line.is_some()));
+    assert_eq!(run(&args).await.unwrap(), ExitCode::FAILURE);
+}
+
+#[tokio::test]
+async fn an_audit_that_cannot_be_made_is_neither_verdict() {
+    let (folder, args) = told(|_| vec![0]).await;
+    let other = AuditArgs {
+        session_id: Some("other".into()),
+        ..args
+    };
+    let error = audit(&other).await.unwrap_err().to_string();
+    assert!(
+        error.contains("holds no session `other`; it holds "),
+        "{error}"
+    );
+    assert_eq!(run(&other).await.unwrap(), ExitCode::from(NO_AUDIT));
+    let missing = AuditArgs {
+        store: Some(folder.path().join("none")),
+        ..other
+    };
+    assert_eq!(run(&missing).await.unwrap(), ExitCode::from(NO_AUDIT));
+    assert!(
+        !folder.path().join("none").exists(),
+        "an audit creates nothing"
+    );
+}
+
+/// The audit of the same session by asking an engine that serves the store.
+async fn asked(folder: &TempDir, args: &AuditArgs) -> anyhow::Result<AuditReport> {
+    let store = args.store.clone().unwrap();
+    let engine = LedgerEngine::open(&store, LedgerOptions::default()).unwrap();
+    let socket = folder.path().join("run/engine.sock");
+    let bound = contextwire_server::Server::new(contextwire_engine::AnyEngine::new(engine))
+        .listen(contextwire_server::Listen::Unix(socket.clone()))
+        .bind()
+        .await
+        .unwrap();
+    let serving = tokio::spawn(bound.run(std::future::pending()));
+    let args = AuditArgs {
+        session: args.session.clone(),
+        store: None,
+        target: Some(format!("unix:{}", socket.display()).parse().unwrap()),
+        session_id: None,
+        ..*args
+    };
+    let report = audit(&args).await;
+    serving.abort();
+    report
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_running_engine_tells_how_its_log_compares() {
+    let (folder, args) = told(|len| (0..len).collect()).await;
+    assert!(asked(&folder, &args).await.unwrap().ok);
+    let (folder, args) = told(|len| (0..len - 2).collect()).await;
+    let behind = asked(&folder, &args).await.unwrap();
+    assert_eq!(behind.findings.len(), 2);
+    assert!(
+        behind
+            .findings
+            .iter()
+            .all(|finding| finding.kind == "missing")
+    );
+    let (folder, args) = told(|len| (1..len).collect()).await;
+    assert_eq!(
+        asked(&folder, &args).await.unwrap().findings[0].kind,
+        "differs"
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_engine_that_does_not_answer_is_no_verdict() {
+    let (folder, args) = told(|_| vec![0]).await;
+    let target = format!("unix:{}", folder.path().join("nobody.sock").display());
+    let args = AuditArgs {
+        store: None,
+        target: Some(target.parse().unwrap()),
+        ..args
+    };
+    assert!(audit(&args).await.is_err());
+    assert_eq!(run(&args).await.unwrap(), ExitCode::from(NO_AUDIT));
+}

@@ -1,0 +1,73 @@
+-- One session: its place in the host's order, and the two ends of its log.
+CREATE TABLE session (
+    id           INTEGER PRIMARY KEY,
+    name         TEXT NOT NULL UNIQUE,
+    -- The highest pair that had an effect; bits of unsigned numbers.
+    host_epoch   INTEGER,
+    session_seq  INTEGER,
+    -- Entries that an update of the LOG placed, and the chain over them.
+    placed       INTEGER NOT NULL,
+    placed_chain BLOB NOT NULL,
+    -- The same with the provisional tail behind them.
+    total        INTEGER NOT NULL,
+    total_chain  BLOB NOT NULL,
+    -- Entries before this place were there before the host's process was: an Ingest without an
+    -- entry id never means one of them.
+    ingest_floor INTEGER NOT NULL
+) STRICT;
+
+-- Every body that was ever stored; none is changed or deleted. The log is those with a place.
+CREATE TABLE entry (
+    id             INTEGER PRIMARY KEY,
+    session        INTEGER NOT NULL REFERENCES session,
+    -- Counted from 0; null for a body that was replaced or left the log.
+    place          INTEGER,
+    -- The chain up to this entry.
+    chain          BLOB,
+    -- Empty where the host has none.
+    entry_id       TEXT NOT NULL,
+    digest         BLOB NOT NULL,
+    -- Whether an Ingest without an entry id meant this entry.
+    ingested       INTEGER NOT NULL,
+    -- The turn that committed it, and where that turn began.
+    turn           TEXT,
+    generation     TEXT,
+    raw_seq        INTEGER,
+    synthetic      INTEGER NOT NULL,
+    omitted_bytes  INTEGER,
+    omitted_sha256 BLOB,
+    payload        BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX entry_place ON entry (session, place) WHERE place IS NOT NULL;
+CREATE INDEX entry_identity ON entry (session, entry_id, digest);
+
+-- A key and its content; running while it has a holder, done when it has an answer.
+CREATE TABLE key (
+    key         TEXT NOT NULL,
+    hook        TEXT NOT NULL,
+    session     INTEGER NOT NULL REFERENCES session,
+    fingerprint BLOB NOT NULL,
+    holder      TEXT,
+    until_ms    INTEGER,
+    answer      BLOB,
+    PRIMARY KEY (key, hook, session)
+) STRICT, WITHOUT ROWID;
+
+-- Hooks that their host gave up.
+CREATE TABLE closed (
+    hook TEXT PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE preparation (
+    id                INTEGER PRIMARY KEY,
+    spawn_id          TEXT NOT NULL UNIQUE,
+    child_session_key TEXT NOT NULL,
+    fingerprint       BLOB,
+    stage             TEXT NOT NULL,
+    resolved          TEXT,
+    prepared_ms       INTEGER NOT NULL,
+    expires_ms        INTEGER NOT NULL,
+    answer            BLOB NOT NULL
+) STRICT;
+CREATE INDEX preparation_open ON preparation (child_session_key) WHERE stage = 'open';
+CREATE INDEX preparation_due ON preparation (expires_ms) WHERE stage IN ('open', 'tombstone');

@@ -1,0 +1,179 @@
+//! The tables as a [`Ledger`]: keys, order, tombstones, preparations.
+
+mod preparation;
+mod session;
+
+use contextwire_engine::durable::{
+    Fingerprint, KeyName, KeyRecord, KeyState, Ledger, Pair, Preparation, UnixMillis,
+};
+use contextwire_engine::{EngineError, HookId, SessionId};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::error::StoreError;
+pub(crate) use session::SessionRow;
+
+/// A transaction on the tables.
+pub(crate) struct Tx<'c> {
+    pub(crate) connection: &'c Connection,
+}
+
+impl<'c> Tx<'c> {
+    pub(crate) fn new(connection: &'c Connection) -> Self {
+        Self { connection }
+    }
+}
+
+/// Times and sizes as SQLite has them: whole numbers up to 2^63 - 1.
+pub(crate) fn bounded(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// The way back from [`bounded`].
+pub(crate) fn unbounded(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+fn millis(number: i64) -> UnixMillis {
+    UnixMillis(unbounded(number))
+}
+
+impl Ledger for Tx<'_> {
+    fn key(&self, name: &KeyName) -> Result<Option<KeyRecord>, EngineError> {
+        let Some(session) = self.session(&name.session)? else {
+            return Ok(None);
+        };
+        let found = self
+            .connection
+            .prepare_cached(
+                "SELECT fingerprint, holder, until_ms, answer FROM key
+                 WHERE key = ?1 AND hook = ?2 AND session = ?3",
+            )
+            .and_then(|mut query| {
+                query
+                    .query_row(params![name.key, name.hook.name(), session.id], key_record)
+                    .optional()
+            });
+        Ok(found.map_err(StoreError)?)
+    }
+
+    fn put_key(&mut self, name: &KeyName, record: &KeyRecord) -> Result<(), EngineError> {
+        let session = self.session_for_writing(&name.session)?;
+        let (holder, until, answer) = match &record.state {
+            KeyState::Running { holder, until } => (Some(holder), Some(bounded(until.0)), None),
+            KeyState::Done(answer) => (None, None, Some(answer)),
+        };
+        self.execute(
+            "INSERT INTO key (key, hook, session, fingerprint, holder, until_ms, answer)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT DO UPDATE SET fingerprint = ?4, holder = ?5, until_ms = ?6, answer = ?7",
+            params![
+                name.key,
+                name.hook.name(),
+                session.id,
+                record.fingerprint.0,
+                holder,
+                until,
+                answer
+            ],
+        )
+    }
+
+    fn remove_key(&mut self, name: &KeyName) -> Result<(), EngineError> {
+        let Some(session) = self.session(&name.session)? else {
+            return Ok(());
+        };
+        self.execute(
+            "DELETE FROM key WHERE key = ?1 AND hook = ?2 AND session = ?3",
+            params![name.key, name.hook.name(), session.id],
+        )
+    }
+
+    fn highest_pair(&self, session: &SessionId) -> Result<Option<Pair>, EngineError> {
+        Ok(self.session(session)?.and_then(|session| session.highest))
+    }
+
+    fn put_highest_pair(&mut self, session: &SessionId, pair: Pair) -> Result<(), EngineError> {
+        let session = self.session_for_writing(session)?;
+        self.execute(
+            "UPDATE session SET host_epoch = ?2, session_seq = ?3 WHERE id = ?1",
+            params![
+                session.id,
+                pair.host_epoch.cast_signed(),
+                pair.session_seq.cast_signed()
+            ],
+        )
+    }
+
+    fn is_closed(&self, hook: HookId) -> Result<bool, EngineError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT 1 FROM closed WHERE hook = ?1")
+            .and_then(|mut query| query.exists([hook.to_string()]));
+        Ok(found.map_err(StoreError)?)
+    }
+
+    fn close(&mut self, hook: HookId) -> Result<(), EngineError> {
+        self.execute(
+            "INSERT INTO closed (hook) VALUES (?1) ON CONFLICT DO NOTHING",
+            [hook.to_string()],
+        )
+    }
+
+    fn preparation(&self, spawn_id: &str) -> Result<Option<Preparation>, EngineError> {
+        self.one_preparation("spawn_id = ?1", params![spawn_id])
+    }
+
+    fn put_preparation(&mut self, preparation: &Preparation) -> Result<(), EngineError> {
+        self.write_preparation(preparation)
+    }
+
+    fn remove_preparation(&mut self, spawn_id: &str) -> Result<(), EngineError> {
+        self.execute("DELETE FROM preparation WHERE spawn_id = ?1", [spawn_id])
+    }
+
+    fn open_preparation(
+        &self,
+        child_session_key: &str,
+    ) -> Result<Option<Preparation>, EngineError> {
+        self.one_preparation(
+            "child_session_key = ?1 AND stage = 'open' ORDER BY prepared_ms DESC, id DESC LIMIT 1",
+            params![child_session_key],
+        )
+    }
+
+    fn due_preparations(&self, now: UnixMillis) -> Result<Vec<Preparation>, EngineError> {
+        self.preparations(
+            "stage IN ('open', 'tombstone') AND expires_ms <= ?1",
+            params![bounded(now.0)],
+        )
+    }
+}
+
+impl Tx<'_> {
+    pub(crate) fn execute(
+        &self,
+        sql: &str,
+        values: impl rusqlite::Params,
+    ) -> Result<(), EngineError> {
+        let done = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute(values));
+        done.map_err(StoreError)?;
+        Ok(())
+    }
+}
+
+fn key_record(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
+    let state = match row.get::<_, Option<Vec<u8>>>("answer")? {
+        Some(answer) => KeyState::Done(answer),
+        None => KeyState::Running {
+            holder: row.get("holder")?,
+            until: millis(row.get("until_ms")?),
+        },
+    };
+    Ok(KeyRecord {
+        fingerprint: Fingerprint(row.get("fingerprint")?),
+        state,
+    })
+}

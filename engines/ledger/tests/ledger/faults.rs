@@ -1,0 +1,89 @@
+//! Files that are locked, foreign, newer or not there.
+
+use std::time::Duration;
+
+use contextwire_engine::{ContextEngine, ErrorKind};
+use contextwire_ledger::{LedgerEngine, LedgerError, LedgerFile, LedgerOptions};
+
+use super::support::*;
+
+#[tokio::test]
+async fn r6_5_a_file_that_somebody_else_holds_is_transient_and_reads_go_on() {
+    let place = Place::new();
+    let engine = place.open_with(Duration::from_millis(10));
+    ingest(&engine, entry("a")).await;
+    let other = rusqlite::Connection::open(place.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(
+        kind(ingest_as(&engine, &call(), entry("b")).await),
+        ErrorKind::Transient
+    );
+    assert!(engine.assemble(&call(), <_>::default()).await.is_ok());
+    other.execute_batch("ROLLBACK").unwrap();
+    assert!(ingest(&engine, entry("b")).await);
+    assert_eq!(place.ids(), ["a", "b"]);
+}
+
+fn refused(place: &Place) -> LedgerError {
+    let file = LedgerFile::open(&place.path()).unwrap_err();
+    let engine = LedgerEngine::open(&place.path(), LedgerOptions::default()).unwrap_err();
+    assert_eq!(file.to_string(), engine.to_string());
+    engine
+}
+
+#[test]
+fn a_database_of_something_else_is_refused_and_left_alone() {
+    let place = Place::new();
+    let other = rusqlite::Connection::open(place.path()).unwrap();
+    other
+        .execute_batch("CREATE TABLE mine (a); PRAGMA user_version = 1")
+        .unwrap();
+    assert!(matches!(refused(&place), LedgerError::NoLedger { .. }));
+    let tables: i64 = other
+        .query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))
+        .unwrap();
+    assert_eq!(tables, 1);
+}
+
+#[test]
+fn a_file_of_a_newer_release_is_refused() {
+    let place = Place::new();
+    drop(place.open());
+    let file = rusqlite::Connection::open(place.path()).unwrap();
+    file.execute_batch("PRAGMA user_version = 99").unwrap();
+    assert!(matches!(
+        refused(&place),
+        LedgerError::Newer { found: 99, .. }
+    ));
+}
+
+#[test]
+fn a_text_is_no_store_and_a_missing_folder_is_said() {
+    let place = Place::new();
+    std::fs::write(
+        place.path(),
+        "just a text, longer than a header of a database file is, so that it is read\n".repeat(4),
+    )
+    .unwrap();
+    assert!(LedgerFile::open(&place.path()).is_err());
+    assert!(LedgerEngine::open(&place.path(), LedgerOptions::default()).is_err());
+    let missing = place.path().with_file_name("none").join("x.sqlite3");
+    let error = LedgerEngine::open(&missing, LedgerOptions::default()).unwrap_err();
+    assert!(matches!(error, LedgerError::Open { .. }), "{error}");
+    assert!(LedgerFile::open(&missing).is_err());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_file_is_its_owners_alone_with_all_that_stands_beside_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let engine = place.open();
+    ingest(&engine, entry("a")).await;
+    let folder = place.path().parent().unwrap().to_owned();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let file = file.unwrap();
+        let mode = file.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{:?}", file.file_name());
+    }
+}

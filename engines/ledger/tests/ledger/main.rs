@@ -1,0 +1,18 @@
+//! The ledger engine from outside: hooks in, its file out.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
+
+mod delegate;
+mod faults;
+mod idm;
+mod kill;
+mod laws;
+mod log;
+mod order;
+mod replicas;
+mod sub;
+mod support;
+mod turns;
