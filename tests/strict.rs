@@ -52,9 +52,9 @@ fn call_naming(names: &[&str]) -> v1::CallContext {
 /// The three requests, each with a field that nobody has: at the top, and deep inside.
 fn with_foreign_fields() -> Vec<(Hook, Vec<u8>, Vec<&'static str>)> {
     let foreign = number(FOREIGN, 1);
-    let session = with(ingest().call.unwrap().session.unwrap(), &field(7, b"x"));
+    let session = with(&ingest().call.unwrap().session.unwrap(), &field(7, b"x"));
     let ingest = with(
-        v1::IngestRequest {
+        &v1::IngestRequest {
             call: None,
             ..ingest()
         },
@@ -62,10 +62,13 @@ fn with_foreign_fields() -> Vec<(Hook, Vec<u8>, Vec<&'static str>)> {
     );
     let ingest = [
         ingest,
-        field(1, &with(call_naming(&[]), &field(4, &session))),
+        field(1, &with(&call_naming(&[]), &field(4, &session))),
     ]
     .concat();
-    let segment = field(4, &field(2, &with(v1::Message::from(message(0)), &foreign)));
+    let segment = field(
+        4,
+        &field(2, &with(&v1::Message::from(message(0)), &foreign)),
+    );
     let update = assemble().transcript.unwrap();
     let update = v1::TranscriptUpdate {
         segments: Vec::new(),
@@ -75,7 +78,7 @@ fn with_foreign_fields() -> Vec<(Hook, Vec<u8>, Vec<&'static str>)> {
         transcript: None,
         ..assemble()
     };
-    let assemble = with(assemble, &field(4, &with(update, &segment)));
+    let assemble = with(&assemble, &field(4, &with(&update, &segment)));
     vec![
         (Hook::Ingest, ingest, vec!["#99", "call.session.#7"]),
         (
@@ -85,7 +88,7 @@ fn with_foreign_fields() -> Vec<(Hook, Vec<u8>, Vec<&'static str>)> {
         ),
         (
             Hook::Compact,
-            field(1, &with(compact(), &foreign)),
+            field(1, &with(&compact(), &foreign)),
             vec!["#99"],
         ),
     ]
@@ -146,7 +149,7 @@ async fn e_fld_03_known_names_pass() {
         call: Some(call),
         ..assemble()
     };
-    setup.call(Hook::Assemble, frame(start)).await.unwrap();
+    setup.call(Hook::Assemble, frame(&start)).await.unwrap();
     assert_eq!(setup.seen().len(), 2);
 }
 
@@ -164,7 +167,7 @@ async fn e_fld_04_a_name_is_judged_alone_whether_or_not_the_field_is_set() {
         call: Some(wrong_value),
         ..compact()
     };
-    let status = setup.refused(Hook::Compact, vec![frame(start)]).await;
+    let status = setup.refused(Hook::Compact, vec![frame(&start)]).await;
     assert_eq!(paths(&status), ["compaction_target=COMPACTION_TARGET_MOON"]);
 }
 
@@ -189,7 +192,7 @@ async fn e_fld_06_a_strict_engine_names_every_unknown_field_at_once() {
 async fn e_fld_07_a_refused_call_leaves_nothing_behind() {
     let setup = Setup::strict().await;
     let list = assemble().transcript.unwrap();
-    let refused = field(1, &with(assemble(), &number(FOREIGN, 1)));
+    let refused = field(1, &with(&assemble(), &number(FOREIGN, 1)));
     setup.refused(Hook::Assemble, vec![refused]).await;
     // A host that goes on from that list is asked for it: no mirror holds it.
     let resumed = v1::TranscriptUpdate {
@@ -201,7 +204,7 @@ async fn e_fld_07_a_refused_call_leaves_nothing_behind() {
         transcript: Some(resumed),
         ..assemble()
     };
-    let status = call(&setup.channel, Hook::Assemble, [frame(resumed)])
+    let status = call(&setup.channel, Hook::Assemble, [frame(&resumed)])
         .await
         .unwrap_err();
     assert_eq!(reason_of(&status), Some(Reason::TranscriptUnavailable));
@@ -222,14 +225,14 @@ async fn e_fld_07_a_later_frame_is_refused_before_the_engine_is_asked() {
         transcript: Some(first),
         ..assemble()
     };
-    let second = field(2, &with(whole.clone(), &number(FOREIGN, 1)));
+    let second = field(2, &with(&whole, &number(FOREIGN, 1)));
     let status = setup
-        .refused(Hook::Assemble, vec![frame(first.clone()), second])
+        .refused(Hook::Assemble, vec![frame(&first), second])
         .await;
     assert_eq!(reason_of(&status), Some(Reason::UnknownField));
     assert_eq!(paths(&status), ["transcript.#99"]);
     let second = field(2, &whole.encode_to_vec());
-    call(&setup.channel, Hook::Assemble, [frame(first), second])
+    call(&setup.channel, Hook::Assemble, [frame(&first), second])
         .await
         .unwrap();
     assert_eq!(setup.seen().len(), 1);
@@ -266,7 +269,7 @@ async fn e_fld_09_what_is_left_for_an_older_engine_is_a_request() {
 #[tokio::test(flavor = "multi_thread")]
 async fn e_fld_10_a_number_of_another_type_is_never_read_as_a_default() {
     // CallContext.attempt as text, AssembleStart.prompt as a number.
-    let attempt = field(1, &with(call_naming(&[]), &field(2, b"1")));
+    let attempt = field(1, &with(&call_naming(&[]), &field(2, b"1")));
     let attempt = [
         attempt,
         v1::IngestRequest {
@@ -276,7 +279,7 @@ async fn e_fld_10_a_number_of_another_type_is_never_read_as_a_default() {
         .encode_to_vec(),
     ]
     .concat();
-    let prompt = field(1, &with(assemble(), &number(10, 7)));
+    let prompt = field(1, &with(&assemble(), &number(10, 7)));
     for (hook, request, path) in [
         (Hook::Ingest, attempt, "call.attempt"),
         (Hook::Assemble, prompt, "prompt"),

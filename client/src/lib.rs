@@ -36,6 +36,7 @@ mod neutral;
 mod options;
 mod request;
 mod stack;
+pub mod store;
 mod sync;
 mod target;
 mod trace;

@@ -14,14 +14,14 @@ use super::wire::field;
 use crate::harness::{message, session, start, transcript};
 
 /// A message and bytes after it.
-pub(super) fn with(message: impl Message, more: &[u8]) -> Vec<u8> {
+pub(super) fn with(message: &impl Message, more: &[u8]) -> Vec<u8> {
     let mut bytes = message.encode_to_vec();
     bytes.extend(more);
     bytes
 }
 
 /// The first frame of a stream.
-pub(super) fn frame(start: impl Message) -> Vec<u8> {
+pub(super) fn frame(start: &impl Message) -> Vec<u8> {
     field(1, &start.encode_to_vec())
 }
 

@@ -35,7 +35,7 @@ async fn e_fld_11_an_unknown_number_reads_as_its_enum_says_or_is_refused() {
             runtime_settings: Some(unknown),
             ..assemble()
         };
-        setup.call(Hook::Assemble, frame(start)).await.unwrap();
+        setup.call(Hook::Assemble, frame(&start)).await.unwrap();
         let seen = assembled(&setup).runtime_settings.unwrap();
         assert_eq!(seen.mode, RuntimeMode::Degraded);
         assert_eq!(seen.selection_source, SelectionSource::Unknown);
@@ -44,7 +44,7 @@ async fn e_fld_11_an_unknown_number_reads_as_its_enum_says_or_is_refused() {
             compaction_target: 99,
             ..compact()
         };
-        setup.call(Hook::Compact, frame(start)).await.unwrap();
+        setup.call(Hook::Compact, frame(&start)).await.unwrap();
         let seen = setup.seen();
         let [SeenRequest::Compact(seen)] = seen.as_slice() else {
             panic!("a Compact, not {seen:?}")
@@ -79,7 +79,7 @@ async fn e_fld_11_an_unknown_number_reads_as_its_enum_says_or_is_refused() {
                 "transcript.list",
             ),
         ] {
-            let status = setup.refused(Hook::Assemble, vec![frame(start)]).await;
+            let status = setup.refused(Hook::Assemble, vec![frame(&start)]).await;
             assert_eq!(reason_of(&status), Some(Reason::InvalidRequest), "{path}");
             assert_eq!(paths(&status), [path]);
         }
@@ -100,7 +100,7 @@ async fn e_fld_13_an_absent_number_is_unknown_and_empties_no_context() {
             token_budget: None,
             ..assemble()
         };
-        setup.call(Hook::Assemble, frame(start)).await.unwrap();
+        setup.call(Hook::Assemble, frame(&start)).await.unwrap();
         let seen = assembled(&setup);
         assert_eq!(seen.transcript, transcript(1));
         assert_eq!(seen.token_budget, None);
@@ -115,7 +115,7 @@ async fn e_fld_13_an_absent_number_is_unknown_and_empties_no_context() {
             token_budget: Some(0),
             ..assemble()
         };
-        setup.call(Hook::Assemble, frame(zero)).await.unwrap();
+        setup.call(Hook::Assemble, frame(&zero)).await.unwrap();
         assert_eq!(assembled(&setup).token_budget, None);
     }
 }
@@ -164,15 +164,15 @@ async fn e_fld_17_unknown_keys_inside_a_body_survive_byte_for_byte() {
             };
             assert_eq!(seen.message.payload(), body.payload());
         }
-        let answer = setup.call(Hook::Assemble, frame(start(&list))).await;
+        let answer = setup.call(Hook::Assemble, frame(&start(&list))).await;
         answer.unwrap();
         assert_eq!(assembled(&setup).transcript, list);
     }
     let place = Place::new();
     let _server = place
-        .serve(TestEngine::of(|_, list| async { Ok(inserts(list)) }))
+        .serve(TestEngine::of(|_, list| async move { Ok(inserts(&list)) }))
         .await;
-    let request = frame(start(&list));
+    let request = frame(&start(&list));
     let answer = call(&channel(&place.target()), Hook::Assemble, [request]).await;
     let came_back = inserted(answer.unwrap());
     let payloads = came_back.iter().map(|message| &message.payload);
@@ -180,7 +180,7 @@ async fn e_fld_17_unknown_keys_inside_a_body_survive_byte_for_byte() {
 }
 
 /// A context that brings the messages along instead of pointing at them.
-fn inserts(list: Transcript) -> Assembled {
+fn inserts(list: &Transcript) -> Assembled {
     let mut context = Assembled::new();
     for message in list.iter() {
         context.push_insert(message.clone());
@@ -194,7 +194,7 @@ async fn e_fld_18_a_text_that_is_no_utf_8_is_refused_and_the_connection_stays() 
     let call = field(
         1,
         &with(
-            v1::CallContext {
+            &v1::CallContext {
                 session: None,
                 ..call_naming(&[])
             },
@@ -210,7 +210,7 @@ async fn e_fld_18_a_text_that_is_no_utf_8_is_refused_and_the_connection_stays() 
         .encode_to_vec(),
     ]
     .concat();
-    let assemble = field(1, &with(assemble(), &field(10, b"canary\xff")));
+    let assemble = field(1, &with(&assemble(), &field(10, b"canary\xff")));
     for setup in [Setup::tolerant().await, Setup::strict().await] {
         for (hook, request, name) in [
             (Hook::Ingest, ingest.clone(), "session_id"),
@@ -235,7 +235,7 @@ async fn e_fld_19_settings_of_another_version_are_refused_with_those_that_are_re
         runtime_settings: Some(newer),
         ..assemble()
     };
-    let status = setup.refused(Hook::Assemble, vec![frame(start)]).await;
+    let status = setup.refused(Hook::Assemble, vec![frame(&start)]).await;
     assert_eq!(reason_of(&status), Some(Reason::VersionUnsupported));
     assert_eq!(metadata(&status)["supported"], "1");
 }

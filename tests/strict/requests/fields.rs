@@ -39,8 +39,8 @@ struct Says {
 }
 
 impl Says {
-    fn call(self) -> Option<v1::CallContext> {
-        Some(if self.everything { full_call() } else { call() })
+    fn call(self) -> v1::CallContext {
+        if self.everything { full_call() } else { call() }
     }
 
     fn settings(self) -> Option<v1::RuntimeSettings> {
@@ -73,7 +73,7 @@ impl Says {
 
     fn ingest(self) -> v1::IngestRequest {
         v1::IngestRequest {
-            call: self.call(),
+            call: Some(self.call()),
             message: Some(self.message()),
             is_heartbeat: self.everything,
         }
@@ -81,7 +81,7 @@ impl Says {
 
     fn ingest_batch(self) -> v1::IngestBatchRequest {
         v1::IngestBatchRequest {
-            call: self.call(),
+            call: Some(self.call()),
             messages: vec![self.message()],
             is_heartbeat: self.everything,
         }
@@ -89,7 +89,7 @@ impl Says {
 
     fn bootstrap(self) -> v1::BootstrapStart {
         v1::BootstrapStart {
-            call: self.call(),
+            call: Some(self.call()),
             runtime_settings: self.settings(),
             runtime_context: self.context(),
             transcript: Some(log()),
@@ -99,7 +99,7 @@ impl Says {
 
     fn assemble(self) -> v1::AssembleStart {
         v1::AssembleStart {
-            call: self.call(),
+            call: Some(self.call()),
             runtime_settings: self.settings(),
             runtime_context: self.context(),
             token_budget: self.everything.then_some(9000),
@@ -120,7 +120,7 @@ impl Says {
 
     fn compact(self) -> v1::CompactStart {
         v1::CompactStart {
-            call: self.call(),
+            call: Some(self.call()),
             runtime_settings: self.settings(),
             runtime_context: self.context(),
             token_budget: self.everything.then_some(9000),
@@ -133,7 +133,7 @@ impl Says {
 
     fn after_turn(self) -> v1::AfterTurnStart {
         v1::AfterTurnStart {
-            call: self.call(),
+            call: Some(self.call()),
             runtime_settings: self.settings(),
             runtime_context: self.context(),
             transcript: Some(log()),
@@ -147,7 +147,7 @@ impl Says {
 
     fn commit_turn(self) -> v1::CommitTurnRequest {
         v1::CommitTurnRequest {
-            call: self.call(),
+            call: Some(self.call()),
             runtime_settings: self.settings(),
             runtime_context: self.context(),
             advancement_key: text(),
@@ -164,7 +164,7 @@ impl Says {
 
     fn maintain(self) -> v1::MaintainStart {
         v1::MaintainStart {
-            call: self.call(),
+            call: Some(self.call()),
             runtime_settings: self.settings(),
             runtime_context: self.context(),
             reason: v1::MaintainReason::Turn.into(),
@@ -175,7 +175,7 @@ impl Says {
     fn prepare_subagent_spawn(self) -> v1::PrepareSubagentSpawnRequest {
         let mode = v1::ContextMode::Fork.into();
         v1::PrepareSubagentSpawnRequest {
-            call: self.call(),
+            call: Some(self.call()),
             spawn_id: text(),
             parent_session_key: text(),
             child_session_key: text(),
@@ -190,7 +190,7 @@ impl Says {
 
     fn resolve_subagent_spawn(self) -> v1::ResolveSubagentSpawnRequest {
         v1::ResolveSubagentSpawnRequest {
-            call: self.call(),
+            call: Some(self.call()),
             spawn_id: text(),
             outcome: v1::SpawnOutcome::Started.into(),
         }
@@ -198,7 +198,7 @@ impl Says {
 
     fn end_subagent(self) -> v1::EndSubagentRequest {
         v1::EndSubagentRequest {
-            call: self.call(),
+            call: Some(self.call()),
             spawn_id: self.text(),
             child_session_key: text(),
             reason: text(),
@@ -207,7 +207,7 @@ impl Says {
 
     fn dispose(self) -> v1::DisposeRequest {
         v1::DisposeRequest {
-            call: self.call(),
+            call: Some(self.call()),
             host_instance: text(),
         }
     }
