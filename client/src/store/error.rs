@@ -176,7 +176,7 @@ mod tests {
             "DENIED"
         );
         let locked = HostCallError::from(StoreError::Locked {
-            path: "/home/me/session.jsonl".into(),
+            path: "folder/session.jsonl".into(),
         });
         assert_eq!(locked.reason, "FAILED");
         assert!(!locked.message.contains("session.jsonl"), "{locked}");
