@@ -49,7 +49,7 @@ fn in_process(reason: &'static str) -> (ServedBy, Option<&'static str>) {
 async fn each_gives(lines: Vec<(Script, &'static str)>) {
     for place in Place::each() {
         let proxy = Proxy::to(&place).await;
-        let client = proxy.place().client();
+        let client = proxy.place().direct();
         for (line, reason) in lines.iter().map(|(line, reason)| (copy(line), *reason)) {
             let running = place.serve(ScriptedEngine::new([Script::Keep, line])).await;
             // The first call after a restart may still find the old connection.
@@ -148,7 +148,7 @@ async fn r3_10_a_result_over_the_limit_is_too_large() {
     };
     let _running = place.serve_with(engine, options).await;
     let proxy = Proxy::to(&place).await;
-    let client = proxy.place().client();
+    let client = proxy.place().direct();
     let served = client
         .assemble(&session("s"), view(&transcript(2)))
         .await
@@ -188,7 +188,7 @@ async fn r6_4_a_panic_in_ingest_or_compact_ends_its_call_only() {
     let place = Place::new();
     let _running = place.serve(Panicking).await;
     let proxy = Proxy::to(&place).await;
-    let client = proxy.place().client();
+    let client = proxy.place().direct();
     for _ in 0..2 {
         let request = Ingest {
             message: message(0),
@@ -225,7 +225,7 @@ async fn r1_5_a_burst_of_dropped_calls_stops_their_engines_and_touches_no_other_
         });
         let _running = place.serve(engine).await;
         let proxy = Proxy::to(&place).await;
-        let client = proxy.place().client();
+        let client = proxy.place().direct();
         let call = |id: &'static str| {
             let client = client.clone();
             async move {
@@ -259,7 +259,7 @@ async fn r1_5_a_burst_of_overruns_leaves_the_connection_alone() {
     let (place, gate) = (Place::new(), Gate::new());
     let _running = place.serve(gate.engine()).await;
     let proxy = Proxy::to(&place).await;
-    let client = proxy.place().client();
+    let client = proxy.place().direct();
     client.describe(PATIENT).await.unwrap();
     let mut burst = JoinSet::new();
     for _ in 0..50 {

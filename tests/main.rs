@@ -13,6 +13,8 @@ mod faults;
 #[cfg(test)]
 mod frames;
 #[cfg(test)]
+mod guarded;
+#[cfg(test)]
 mod harness;
 #[cfg(test)]
 mod hostile;

@@ -165,7 +165,7 @@ async fn an_engine_killed_on_the_way_is_replaced_and_takes_over_again() {
     let (killed, back) = (turns.len() / 3, turns.len() * 2 / 3);
     let place = Place::new();
     let mut running = Some(place.serve(WindowedEngine::new()).await);
-    let client = place.client();
+    let client = place.direct();
     let (mut list, mut before, mut origins) = (Transcript::new(), None, Vec::new());
     for (at, turn) in turns.iter().enumerate() {
         if at == killed {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use contextwire_client::{ClientOptions, Context, FailureClass, OnEngineFailure, Served, ServedBy};
+use contextwire_client::{
+    ClientOptions, Context, FailureClass, OnEngineFailure, Policy, Served, ServedBy,
+};
 use contextwire_engine::testing::{Script, ScriptedEngine};
 use contextwire_engine::{Assemble, Compact, Hook, Ingest, Ingested, PromptAuthority, Transcript};
 use contextwire_proto::handshake::EngineState;
@@ -105,7 +107,7 @@ async fn r1_2_compact_answers_not_ok_with_a_reason() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_engine_is_replaced_at_once_and_serves_again_after_its_restart() {
     for place in Place::each() {
-        let (client, list) = (place.client(), transcript(9));
+        let (client, list) = (place.direct(), transcript(9));
         let assemble = || async {
             let served = client.assemble(&session("s"), view(&list)).await.unwrap();
             assert!(is_the_callers_own(&served.result, &list), "{place:?}");
@@ -135,7 +137,7 @@ async fn a_killed_engine_is_replaced_at_once_and_serves_again_after_its_restart(
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_comes_back_as_another_one_is_known_by_its_new_name() {
     let (place, list) = (Place::new(), transcript(3));
-    let client = place.client();
+    let client = place.direct();
     let assemble = async || {
         client
             .assemble(&session("s"), view(&list))
@@ -154,7 +156,7 @@ async fn an_engine_that_comes_back_as_another_one_is_known_by_its_new_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_was_down_from_the_start_serves_once_it_is_up() {
     for place in Place::each() {
-        let (client, list) = (place.client(), transcript(3));
+        let (client, list) = (place.direct(), transcript(3));
         let served = client.assemble(&session("s"), view(&list)).await.unwrap();
         assert_eq!(
             origin(&served),
@@ -189,7 +191,7 @@ async fn an_overrun_is_answered_in_process_and_the_engines_work_stops() {
     for place in Place::each() {
         let engine = ScriptedEngine::new([Script::Keep, Script::Hang]);
         let _running = place.serve(engine.clone()).await;
-        let (client, list) = (place.client(), transcript(3));
+        let (client, list) = (place.direct(), transcript(3));
         client.assemble(&session("s"), view(&list)).await.unwrap();
 
         let late = client
@@ -234,6 +236,7 @@ async fn r7_5_where_nothing_is_substituted_the_failure_is_typed() {
     let place = Place::new();
     let options = ClientOptions {
         on_engine_failure: OnEngineFailure::Fail,
+        policy: Policy::Direct,
         ..ClientOptions::default()
     };
     let client = place.client_with(&options);

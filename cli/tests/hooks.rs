@@ -7,7 +7,7 @@
 )]
 
 use contextwire_client::{
-    CallError, ClientOptions, EngineClient, OnEngineFailure, ServedBy, Target,
+    CallError, ClientOptions, EngineClient, OnEngineFailure, Policy, ServedBy, Target,
 };
 use contextwire_engine::testing::RecordingEngine;
 use contextwire_engine::{
@@ -196,7 +196,11 @@ async fn r1_1_absent_methods_are_answered_at_once_and_never_called() {
 
 #[tokio::test]
 async fn without_an_engine_only_hooks_that_a_sync_makes_up_for_are_substituted() {
-    let client = EngineClient::new(&nobody().await).unwrap();
+    let options = ClientOptions {
+        policy: Policy::Direct,
+        ..ClientOptions::default()
+    };
+    let client = EngineClient::with_options(&nobody().await, &options).unwrap();
     for (hook, answer) in optional_hooks(&client).await {
         let neutral = [
             Hook::Bootstrap,

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use crate::error::CallError;
 use crate::request::{EngineReply, EngineRequest};
+use crate::sync::Debt;
 
 /// A hook invocation on its way through the stack.
 #[derive(Clone, Debug)]
@@ -33,6 +34,7 @@ pub struct Call {
     pub log: Option<Transcript>,
     /// Bytes that this call moved.
     pub traffic: Traffic,
+    pub(crate) debt: Debt,
 }
 
 impl Call {
@@ -49,6 +51,7 @@ impl Call {
             share_ends: now + limits::share(budget),
             log: None,
             traffic: Traffic::default(),
+            debt: Debt::default(),
         }
     }
 

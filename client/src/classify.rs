@@ -1,4 +1,5 @@
-//! A status of the wire as a failure of the call; the only place that looks at codes (R6.2).
+//! A status of the wire as a failure of the call, and what a failure counts towards; the only place
+//! that looks at codes (R6.1, R6.2).
 
 use std::error::Error;
 use std::time::Duration;
@@ -54,6 +55,64 @@ fn refused(reason: Reason, status: &Status) -> CallError {
     }
 }
 
+/// What a failure counts towards (R6.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CountsAs {
+    /// Nobody is to blame, or the caller.
+    Nothing,
+    /// The way to the engine, which may stay down.
+    Breaker,
+    /// An engine that keeps breaking the contract.
+    SlowBreaker,
+    /// The engine's own failure.
+    Quarantine,
+}
+
+/// The last column of the table of failures.
+pub(crate) fn counts_as(error: &CallError) -> CountsAs {
+    match error {
+        CallError::DeadlineExceeded { .. } | CallError::Unreachable { .. } => CountsAs::Breaker,
+        CallError::Refused { reason, .. } => reason_counts_as(*reason),
+        CallError::ContractViolation(_) => CountsAs::SlowBreaker,
+        CallError::Incompatible { .. }
+        | CallError::Absent { .. }
+        | CallError::Unsupported(_)
+        | CallError::BreakerOpen { .. }
+        | CallError::MessageTooLarge { .. }
+        | CallError::Abandoned => CountsAs::Nothing,
+    }
+}
+
+fn reason_counts_as(reason: Reason) -> CountsAs {
+    match reason {
+        Reason::EngineFailure => CountsAs::Quarantine,
+        Reason::TranscriptDigestMismatch | Reason::ContractViolation => CountsAs::SlowBreaker,
+        // Only declared methods are called.
+        Reason::MethodAbsent
+        | Reason::Draining
+        | Reason::Overloaded
+        | Reason::DependencyUnavailable
+        | Reason::DeadlineExceeded => CountsAs::Breaker,
+        Reason::UnknownField
+        | Reason::InvalidRequest
+        | Reason::VersionUnsupported
+        | Reason::CapabilityRequired
+        | Reason::NotUnderstood
+        | Reason::HostCallUnavailable
+        | Reason::TranscriptUnavailable
+        | Reason::PreparationExpired
+        | Reason::InProgress
+        | Reason::GenerationConflict
+        | Reason::HookClosed
+        | Reason::IdempotencyConflict
+        | Reason::MessageTooLarge
+        | Reason::Quota
+        | Reason::Unauthenticated
+        | Reason::PermissionDenied
+        | Reason::Cancelled => CountsAs::Nothing,
+    }
+}
+
 /// The transport's last word, which is the one that helps: "connection refused".
 fn innermost(status: &Status) -> String {
     let mut cause: &dyn Error = status;
@@ -98,6 +157,50 @@ mod tests {
         assert_eq!(fired.code(), "DEADLINE_EXCEEDED");
         let early = classify(Status::cancelled("operation was canceled"), later());
         assert_eq!(early.code(), "UNREACHABLE");
+    }
+
+    #[tokio::test]
+    async fn r6_1_each_reason_counts_as_the_table_says() {
+        let counts = |reason| counts_as(&classify(status(reason, ""), later()));
+        for reason in Reason::ALL {
+            let expected = match reason.name() {
+                "ENGINE_FAILURE" => CountsAs::Quarantine,
+                "TRANSCRIPT_DIGEST_MISMATCH" | "CONTRACT_VIOLATION" => CountsAs::SlowBreaker,
+                "METHOD_ABSENT"
+                | "DRAINING"
+                | "OVERLOADED"
+                | "DEPENDENCY_UNAVAILABLE"
+                | "DEADLINE_EXCEEDED" => CountsAs::Breaker,
+                _ => CountsAs::Nothing,
+            };
+            assert_eq!(counts(reason), expected, "{reason}");
+        }
+    }
+
+    #[tokio::test]
+    async fn r6_2_without_our_reason_four_codes_are_judged_and_the_rest_is_the_way() {
+        let counts = |code| counts_as(&classify(Status::new(code, "h2 protocol error"), later()));
+        for code in [
+            Code::Cancelled,
+            Code::Unknown,
+            Code::Internal,
+            Code::DataLoss,
+            Code::ResourceExhausted,
+            Code::OutOfRange,
+            Code::Aborted,
+            Code::Unavailable,
+            Code::DeadlineExceeded,
+            Code::Unimplemented,
+        ] {
+            assert_eq!(counts(code), CountsAs::Breaker, "{code:?}");
+        }
+        for code in [
+            Code::Unauthenticated,
+            Code::PermissionDenied,
+            Code::InvalidArgument,
+        ] {
+            assert_eq!(counts(code), CountsAs::Nothing, "{code:?}");
+        }
     }
 
     #[tokio::test]

@@ -113,7 +113,7 @@ impl Acquaintance {
     }
 
     /// The connection was lost: what comes back may be another build.
-    fn forget(&self) {
+    pub(crate) fn forget(&self) {
         *self.lock() = None;
     }
 
@@ -128,6 +128,21 @@ impl Acquaintance {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<(Arc<EngineDescription>, Option<Instant>)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+impl Acquaintance {
+    /// One whose engine nobody will ever find.
+    pub(crate) fn of_nobody() -> Arc<Self> {
+        let target = "unix:/nobody/listens/here".parse().unwrap();
+        let stub = crate::connect::stub(&target, 1 << 20).unwrap();
+        Arc::new(Self::new(stub, &ClientOptions::default()))
+    }
+
+    /// As if the engine had said so.
+    pub(crate) fn learn(&self, engine: EngineDescription) {
+        *self.lock() = Some((Arc::new(engine), None));
     }
 }
 

@@ -67,6 +67,12 @@ pub enum CallError {
     /// The host does not know the reason for the engine's refusal, or cannot ask it at all.
     #[error("the engine refused the call: {0}")]
     Unsupported(String),
+    /// Too many calls in a row failed on the way to the engine: this one was not sent (R7.4).
+    #[error("the engine is not asked for another {retry_in:?}, after several failures")]
+    BreakerOpen {
+        /// When a call may try again; zero while one is trying.
+        retry_in: Duration,
+    },
     /// One message alone exceeds what may travel.
     #[error("a message of {bytes} bytes exceeds the limit of {limit}")]
     MessageTooLarge {
@@ -84,7 +90,9 @@ impl CallError {
     /// Who is at fault.
     pub fn class(&self) -> FailureClass {
         match self {
-            Self::DeadlineExceeded { .. } | Self::Unreachable { .. } => FailureClass::Transient,
+            Self::DeadlineExceeded { .. } | Self::Unreachable { .. } | Self::BreakerOpen { .. } => {
+                FailureClass::Transient
+            }
             Self::Refused { reason, .. } => class_of(*reason),
             Self::ContractViolation(_) => FailureClass::Contract,
             Self::Incompatible { .. }
@@ -93,6 +101,18 @@ impl CallError {
             | Self::MessageTooLarge { .. }
             | Self::Abandoned => FailureClass::Caller,
         }
+    }
+
+    /// Whether the engine's time was up, by the host's clock or by its own.
+    pub(crate) fn is_deadline(&self) -> bool {
+        matches!(
+            self,
+            Self::DeadlineExceeded { .. }
+                | Self::Refused {
+                    reason: Reason::DeadlineExceeded,
+                    ..
+                }
+        )
     }
 
     /// A stable word for reports: a reason of the contract, or what this host saw itself.
@@ -105,6 +125,7 @@ impl CallError {
             Self::Incompatible { .. } => "VERSION_UNSUPPORTED",
             Self::Absent { .. } => Reason::MethodAbsent.name(),
             Self::Unsupported(_) => "UNSUPPORTED",
+            Self::BreakerOpen { .. } => "BREAKER_OPEN",
             Self::MessageTooLarge { .. } => "MESSAGE_TOO_LARGE",
             Self::Abandoned => "ABANDONED",
         }

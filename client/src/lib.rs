@@ -21,6 +21,7 @@
 //! ```
 
 mod batch;
+mod breaker;
 mod call;
 mod classify;
 mod client;
@@ -35,6 +36,8 @@ mod local;
 mod neutral;
 mod options;
 mod request;
+#[cfg(test)]
+mod script;
 mod stack;
 pub mod store;
 mod sync;
@@ -48,6 +51,6 @@ pub use context::Context;
 pub use contextwire_engine as engine;
 pub use contextwire_proto::handshake;
 pub use error::{CallError, FailureClass};
-pub use options::{ClientOptions, OnEngineFailure};
+pub use options::{ClientOptions, OnEngineFailure, Policy};
 pub use request::{EngineReply, EngineRequest};
 pub use target::{InvalidTarget, Target};

@@ -12,6 +12,17 @@ pub enum OnEngineFailure {
     Fail,
 }
 
+/// How an engine's failures are judged (PROTOCOL 7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Every call is guarded: an endpoint that does not answer is left alone for a while.
+    #[default]
+    Guarded,
+    /// Every call is one try at the engine and nothing is remembered: for tools that ask an engine
+    /// by hand and want to see what it says.
+    Direct,
+}
+
 /// Settings of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientOptions {
@@ -19,6 +30,8 @@ pub struct ClientOptions {
     pub host_id: String,
     /// What happens when the engine does not answer.
     pub on_engine_failure: OnEngineFailure,
+    /// How failures are judged.
+    pub policy: Policy,
     /// Largest gRPC message in bytes, each way; the smaller of this and the engine's holds.
     pub max_message_bytes: usize,
 }
@@ -28,6 +41,7 @@ impl Default for ClientOptions {
         Self {
             host_id: "contextwire".to_owned(),
             on_engine_failure: OnEngineFailure::default(),
+            policy: Policy::default(),
             max_message_bytes: limits::MESSAGE_BYTES,
         }
     }

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use tower::util::BoxCloneSyncService;
 use tower::{Layer, ServiceBuilder};
 
+use crate::breaker::BreakerLayer;
 use crate::call::{Answer, Call};
 use crate::connect::Stub;
 use crate::deadline::DeadlineLayer;
 use crate::describe::{Acquaintance, DescribeLayer};
 use crate::error::CallError;
 use crate::fallback::FallbackLayer;
-use crate::options::{ClientOptions, OnEngineFailure};
+use crate::options::{ClientOptions, OnEngineFailure, Policy};
 use crate::sync::SyncLayer;
 use crate::trace::TraceLayer;
 use crate::transport::Transport;
@@ -21,9 +22,12 @@ pub(crate) type Stack = BoxCloneSyncService<Call, Answer, CallError>;
 
 /// Builds the stack over a stub.
 pub(crate) fn stack(stub: Stub, known: Arc<Acquaintance>, options: &ClientOptions) -> Stack {
+    let judges = options.policy != Policy::Direct;
     let engine = ServiceBuilder::new()
         // Every phase below, connecting included, is inside the engine's share.
         .layer(DeadlineLayer)
+        // Judges each try, and sees what the deadline above cuts off.
+        .option_layer(judges.then(|| BreakerLayer::new(Arc::clone(&known))))
         // What an engine is decides what it is sent.
         .layer(DescribeLayer(known))
         // Knows what the engine holds; below it there are only wire types.

@@ -1,6 +1,7 @@
 //! Layer: lists become what changed, and results become the caller's own objects (PROTOCOL 3).
 
 mod book;
+mod debt;
 mod upload;
 mod wire;
 
@@ -12,6 +13,7 @@ use futures_util::future::BoxFuture;
 use tower::{Layer, Service};
 
 pub(crate) use book::Book;
+pub(crate) use debt::Debt;
 pub(crate) use upload::Upload;
 
 use crate::call::{Answer, Served, ServedBy};

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use contextwire_client::{ClientOptions, EngineClient, Target};
+use contextwire_client::{ClientOptions, EngineClient, Policy, Target};
 use contextwire_engine::ContextEngine;
 use contextwire_server::{Listen, ServeError, Server, ServerOptions};
 use tempfile::TempDir;
@@ -91,6 +91,14 @@ impl Place {
     /// A client with these options.
     pub(crate) fn client_with(&self, options: &ClientOptions) -> EngineClient {
         EngineClient::with_options(&self.target(), options).unwrap()
+    }
+
+    /// A client whose every call is one try, whatever became of the calls before.
+    pub(crate) fn direct(&self) -> EngineClient {
+        self.client_with(&ClientOptions {
+            policy: Policy::Direct,
+            ..ClientOptions::default()
+        })
     }
 
     /// A client with the default options.

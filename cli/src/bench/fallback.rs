@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contextwire_client::{EngineClient, Target as Address};
+use contextwire_client::{ClientOptions, EngineClient, Policy, Target as Address};
 use contextwire_engine::{Assemble, Session};
 use contextwire_proto::limits;
 use tokio::time::Instant;
@@ -74,8 +74,13 @@ struct Failing {
 
 impl Failing {
     fn new(target: &Address, deadline: Duration, code: &'static str) -> anyhow::Result<Self> {
+        // Otherwise the breaker would answer from the third call on.
+        let options = ClientOptions {
+            policy: Policy::Direct,
+            ..ClientOptions::default()
+        };
         Ok(Self {
-            client: EngineClient::new(target)?,
+            client: EngineClient::with_options(target, &options)?,
             session: session("failing")?,
             request: Assemble {
                 transcript: transcript(MESSAGES, MESSAGE_BYTES),

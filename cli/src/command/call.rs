@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use contextwire_client::{
-    Call, ClientOptions, EngineClient, EngineRequest, OnEngineFailure, Target,
+    Call, ClientOptions, EngineClient, EngineRequest, OnEngineFailure, Policy, Target,
 };
 use contextwire_engine::{Session, SessionId, Transcript};
 
@@ -150,6 +150,7 @@ pub async fn run(args: CallArgs) -> anyhow::Result<()> {
     };
     let options = ClientOptions {
         on_engine_failure: OnEngineFailure::Fail,
+        policy: Policy::Direct,
         ..ClientOptions::default()
     };
     let client = EngineClient::with_options(&request_args.target, &options)?;

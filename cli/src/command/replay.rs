@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use contextwire_client::{EngineClient, Target};
+use contextwire_client::{ClientOptions, EngineClient, Policy, Target};
 use contextwire_engine::TokenBudget;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -136,7 +136,13 @@ pub async fn run(args: ReplayArgs) -> anyhow::Result<()> {
         (None, Some(own)) => own.target().clone(),
         (None, None) => anyhow::bail!("no engine to replay through"),
     };
-    let client = EngineClient::new(&target)?;
+    // Turns follow each other without the pauses of a conversation: a client that leaves an engine
+    // alone for a second would be alone for the rest of the session.
+    let options = ClientOptions {
+        policy: Policy::Direct,
+        ..ClientOptions::default()
+    };
+    let client = EngineClient::with_options(&target, &options)?;
     let outage = own.as_mut().zip(args.outage.clone().map(Outage));
     let replay = Replay::new(&client, &recording, &settings)?
         .writing(writer)

@@ -11,6 +11,7 @@ use contextwire_proto::sync::{
     List, Part, PartLimits, TranscriptUpdate, UpdateBody, diff, newest_known, parts,
 };
 
+use super::Debt;
 use super::book::{Book, Start};
 use crate::error::CallError;
 
@@ -23,6 +24,7 @@ pub(crate) struct Peer {
     pub(crate) full: bool,
     /// Sizes of frames; the first one is the call's start.
     pub(crate) limits: PartLimits,
+    pub(crate) debt: Debt,
 }
 
 /// The lists of a call: the one that it carries, and those that the engine may ask for.
@@ -32,6 +34,7 @@ pub(crate) struct Upload {
     carried: Option<List>,
     view: Outgoing,
     log: Outgoing,
+    debt: Debt,
 }
 
 impl Upload {
@@ -47,8 +50,10 @@ impl Upload {
             carried: Some(List::View),
             view: Outgoing::new(peer, (List::View, site), Some(view)),
             log: Outgoing::log(peer, log),
+            debt: peer.debt.clone(),
         };
         let first = upload.view.begin(peer.full);
+        upload.note_debt();
         (upload, first)
     }
 
@@ -59,6 +64,7 @@ impl Upload {
             ..Self::on_demand(peer, Some(log))
         };
         let first = upload.log.begin(peer.full);
+        upload.note_debt();
         (upload, first)
     }
 
@@ -68,13 +74,16 @@ impl Upload {
             carried: None,
             view: Outgoing::new(peer, (List::View, Site::default()), None),
             log: Outgoing::log(peer, log),
+            debt: peer.debt.clone(),
         }
     }
 
     /// The next part that the engine has not got yet.
     pub(crate) fn next_part(&mut self) -> Option<TranscriptUpdate> {
         let pending = self.view.pending.pop_front();
-        pending.or_else(|| self.log.pending.pop_front())
+        let part = pending.or_else(|| self.log.pending.pop_front());
+        self.note_debt();
+        part
     }
 
     /// Whether parts are still to go.
@@ -92,7 +101,8 @@ impl Upload {
         }
     }
 
-    /// Nobody waits for the lists any more.
+    /// Nobody waits for the lists any more. What the call owed until then stays noted: whoever judges
+    /// its end may look later.
     pub(crate) fn abandon_parts(&mut self) {
         self.view.pending.clear();
         self.log.pending.clear();
@@ -100,10 +110,16 @@ impl Upload {
 
     /// Takes the engine's request and queues its answer.
     pub(crate) fn answer(&mut self, need: &NeedTranscript) -> Result<(), CallError> {
-        match need.list {
+        let answered = match need.list {
             List::View => self.view.answer(need),
             List::Log => self.log.answer(need),
-        }
+        };
+        self.note_debt();
+        answered
+    }
+
+    fn note_debt(&self) {
+        self.debt.set(self.owes_parts());
     }
 
     /// The engine answered the call: it has what was sent in whole (R3.8).

@@ -14,8 +14,8 @@ use contextwire_proto::convert::{
 use contextwire_proto::handshake::EngineDescription;
 use contextwire_proto::sync::PartLimits;
 
-use super::SyncLayer;
 use super::upload::{Peer, Upload};
+use super::{Debt, SyncLayer};
 use crate::call::Call;
 use crate::request::EngineRequest;
 use crate::transport::{WireCall, WireRequest};
@@ -30,6 +30,7 @@ struct Lists<'a> {
     full: bool,
     max_bytes: usize,
     log: Option<Transcript>,
+    debt: Debt,
 }
 
 impl SyncLayer {
@@ -45,6 +46,7 @@ impl SyncLayer {
             full: engine.info.transcript_sync == TranscriptSync::Full,
             max_bytes,
             log: call.log,
+            debt: call.debt,
         };
         WireCall {
             request: lists.wire_request(call.request),
@@ -165,6 +167,7 @@ impl Lists<'_> {
                 first: self.max_bytes.saturating_sub(beside),
                 rest: self.max_bytes,
             },
+            debt: self.debt.clone(),
         }
     }
 }

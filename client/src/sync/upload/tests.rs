@@ -25,6 +25,7 @@ fn peer(book: &Arc<Book>) -> Peer {
         session: session(),
         full: false,
         limits: LIMITS,
+        debt: Debt::default(),
     }
 }
 
@@ -195,4 +196,31 @@ fn r3_6_a_third_request_for_a_log_breaks_the_contract_too() {
     assert!(upload.answer(&need_log(1, Vec::new())).is_ok());
     assert!(upload.answer(&need_log(2, Vec::new())).is_ok());
     assert!(upload.answer(&need_log(3, Vec::new())).is_err());
+}
+
+#[test]
+fn r3_4_a_call_is_in_debt_until_its_last_part_has_gone() {
+    let peer = peer(&Arc::new(Book::new()));
+    let (mut upload, _) = Upload::of_view(&peer, Site::BeforePrompt, list(30), None);
+    assert!(!peer.debt.is_owed(), "only the head was named");
+    upload.answer(&need(2, Vec::new())).unwrap();
+    assert!(peer.debt.is_owed());
+    let mut parts = 0;
+    while upload.next_part().is_some() {
+        parts += 1;
+        assert_eq!(peer.debt.is_owed(), upload.owes_parts());
+    }
+    assert!(parts > 1 && !peer.debt.is_owed());
+
+    let (mut upload, _) = Upload::of_view(
+        &Peer {
+            full: true,
+            ..peer.clone()
+        },
+        Site::BeforePrompt,
+        list(30),
+        None,
+    );
+    upload.abandon_parts();
+    assert!(peer.debt.is_owed(), "whoever judges the end looks later");
 }

@@ -1,0 +1,168 @@
+//! Layer: an endpoint that does not answer is not asked again and again (R7.4).
+
+mod state;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use futures_util::future::BoxFuture;
+use tokio::time::Instant;
+use tower::{Layer, Service};
+
+use crate::call::{Answer, Call, ServedBy};
+use crate::classify::{CountsAs, counts_as};
+use crate::describe::Acquaintance;
+use crate::error::CallError;
+use crate::sync::Debt;
+
+use state::{Change, Circuit, Outcome, Ticket};
+
+/// Wraps a service of calls in [`Breaker`]. One layer is one endpoint.
+#[derive(Clone, Debug)]
+pub(crate) struct BreakerLayer {
+    circuit: Arc<Mutex<Circuit>>,
+    known: Arc<Acquaintance>,
+}
+
+impl BreakerLayer {
+    pub(crate) fn new(known: Arc<Acquaintance>) -> Self {
+        Self {
+            circuit: Arc::new(Mutex::new(Circuit::new())),
+            known,
+        }
+    }
+}
+
+impl<S> Layer<S> for BreakerLayer {
+    type Service = Breaker<S>;
+
+    fn layer(&self, inner: S) -> Breaker<S> {
+        Breaker {
+            inner,
+            layer: self.clone(),
+        }
+    }
+}
+
+/// Judges each attempt; after too many failures it answers at once, without a call.
+///
+/// The first call after a pause describes the engine anew before it sends its hook, since what
+/// comes back may be another build; only the hook's success ends the pause.
+#[derive(Clone, Debug)]
+pub(crate) struct Breaker<S> {
+    inner: S,
+    layer: BreakerLayer,
+}
+
+impl<S> Service<Call> for Breaker<S>
+where
+    S: Service<Call, Response = Answer, Error = CallError>,
+    S::Future: Send + 'static,
+{
+    type Response = Answer;
+    type Error = CallError;
+    type Future = BoxFuture<'static, Result<Answer, CallError>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, call: Call) -> Self::Future {
+        let permit = match Permit::ask(&self.layer.circuit, &call) {
+            Ok(permit) => permit,
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
+        };
+        if permit.ticket.is_probe {
+            self.layer.known.forget();
+        }
+        let answer = self.inner.call(call);
+        Box::pin(async move {
+            let outcome = answer.await;
+            permit.settle(&outcome);
+            outcome
+        })
+    }
+}
+
+/// The right to one call; however the call ends, it is settled.
+#[derive(Debug)]
+struct Permit {
+    circuit: Arc<Mutex<Circuit>>,
+    ticket: Ticket,
+    share_ends: Instant,
+    debt: Debt,
+    /// Known once the call has ended by itself.
+    outcome: Option<Outcome>,
+}
+
+impl Permit {
+    fn ask(circuit: &Arc<Mutex<Circuit>>, call: &Call) -> Result<Self, CallError> {
+        let admitted = lock(circuit).admit(Instant::now());
+        let ticket = admitted.map_err(|retry_in| CallError::BreakerOpen { retry_in })?;
+        Ok(Self {
+            circuit: Arc::clone(circuit),
+            ticket,
+            share_ends: call.share_ends,
+            debt: call.debt.clone(),
+            outcome: None,
+        })
+    }
+
+    fn settle(mut self, outcome: &Result<Answer, CallError>) {
+        self.outcome = Some(self.judge(outcome));
+    }
+
+    fn judge(&self, outcome: &Result<Answer, CallError>) -> Outcome {
+        let error = match outcome {
+            Ok(served) if served.by == ServedBy::InProcess => return Outcome::Unjudged,
+            Ok(_) => return Outcome::Success,
+            Err(error) => error,
+        };
+        match counts_as(error) {
+            CountsAs::Breaker if error.is_deadline() => self.overrun(),
+            CountsAs::Breaker => Outcome::Failure,
+            CountsAs::SlowBreaker => Outcome::Breach,
+            CountsAs::Nothing | CountsAs::Quarantine => Outcome::Unjudged,
+        }
+    }
+
+    /// The engine's time was up; that is its failure unless it waited for the host (R3.4).
+    fn overrun(&self) -> Outcome {
+        if self.debt.is_owed() {
+            Outcome::Unjudged
+        } else {
+            Outcome::Failure
+        }
+    }
+
+    /// A call that was dropped when its time was up has overrun; dropped before, its caller left
+    /// (R6.3).
+    fn dropped(&self, now: Instant) -> Outcome {
+        if now < self.share_ends {
+            Outcome::Unjudged
+        } else {
+            self.overrun()
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let now = Instant::now();
+        let outcome = self.outcome.unwrap_or_else(|| self.dropped(now));
+        match lock(&self.circuit).settle(&self.ticket, outcome, now) {
+            Some(Change::Opened(cooldown)) => {
+                tracing::warn!(?cooldown, "the engine is not asked for a while");
+            }
+            Some(Change::Closed) => tracing::info!("the engine is asked again"),
+            None => {}
+        }
+    }
+}
+
+fn lock(circuit: &Mutex<Circuit>) -> std::sync::MutexGuard<'_, Circuit> {
+    circuit.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;
