@@ -38,7 +38,7 @@ async fn health(channel: &Channel, service: &str) -> ServingStatus {
 
 /// Ends when the server refuses new hooks; by then its health must say so.
 async fn drains(place: &Place) {
-    let client = place.client();
+    let client = place.direct();
     let draining = async {
         while client
             .describe(Duration::from_secs(30))
@@ -128,7 +128,7 @@ async fn e_lif_03_a_running_hook_finishes_and_a_new_one_is_told_to_come_back() {
         let stub = stub(&place.target());
         let mut assemble = RawAssemble::start(&stub, start(&transcript(3))).await;
         let mut compact = RawCompact::start(&stub, &session("s")).await;
-        let client = place.client();
+        let client = place.direct();
         let ingest = tokio::spawn({
             let client = client.clone();
             let request = Ingest {
@@ -207,7 +207,7 @@ async fn br_158_run_ends_although_connections_stay_open() {
         };
         let running = place.serve_with(TestEngine::keep(), options).await;
         let _silent = connect(&place.target()).await.unwrap();
-        let client = place.client();
+        let client = place.direct();
         client
             .assemble(&session("s"), view(&transcript(3)))
             .await
@@ -230,7 +230,7 @@ async fn a_hook_that_outlives_the_grace_ends_with_draining_and_its_engine_stops(
         let stub = stub(&place.target());
         let mut assemble = RawAssemble::start(&stub, start(&transcript(3))).await;
         let mut compact = RawCompact::start(&stub, &session("s")).await;
-        let client = place.client();
+        let client = place.direct();
         let request = Ingest {
             message: message(0),
             is_heartbeat: false,

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use contextwire_client::{EngineClient, ServedBy};
+use contextwire_engine::testing::{Script, ScriptedEngine};
+use contextwire_engine::{EngineError, ErrorKind};
 
 use crate::harness::{Place, TestEngine, session, soon, transcript, view};
 
@@ -54,4 +56,31 @@ async fn describing_by_hand_opens_no_breaker_and_closes_none() {
     let _running = place.serve(TestEngine::keep()).await;
     client.describe(Duration::from_secs(5)).await.unwrap();
     assert_eq!(origin(&client).await, in_process("BREAKER_OPEN"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn br_148_a_connection_that_went_away_costs_a_second_try_and_no_turn() {
+    for place in Place::each() {
+        let client = place.client();
+        for _ in 0..5 {
+            let running = place.serve(TestEngine::keep()).await;
+            assert_eq!(origin(&client).await, by_engine(), "{place:?}");
+            running.stop().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r7_8_an_engine_that_is_overloaded_for_a_moment_keeps_its_turn() {
+    let busy = EngineError::new(ErrorKind::Transient, "the database is restarting");
+    let engine = ScriptedEngine::new([Script::Fail(busy)]);
+    let place = Place::new();
+    let _running = place.serve(engine.clone()).await;
+    let served = place
+        .client()
+        .assemble(&session("s"), view(&transcript(3)))
+        .await
+        .unwrap();
+    assert_eq!(served.by, ServedBy::Engine("scripted".to_owned()));
+    assert_eq!(engine.assembles(), 2);
 }

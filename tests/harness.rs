@@ -4,6 +4,7 @@
 mod bytes;
 mod engine;
 mod messages;
+mod old;
 mod place;
 mod proxy;
 mod raw;
@@ -15,6 +16,7 @@ use std::time::Duration;
 pub(crate) use bytes::{encoded, framed, post};
 pub(crate) use engine::{Gate, TestEngine};
 pub(crate) use messages::{message, session, transcript, view};
+pub(crate) use old::{OldEngine, Temper};
 pub(crate) use place::{Place, Running};
 pub(crate) use proxy::Proxy;
 pub(crate) use raw::{

@@ -19,6 +19,8 @@ mod harness;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod old_engines;
+#[cfg(test)]
 mod session;
 #[cfg(test)]
 mod stops;

@@ -48,7 +48,7 @@ async fn e_frm_18_a_client_whose_connection_is_cut_in_mid_frame_falls_back_once(
     for place in Place::each() {
         let _engine = place.serve(TestEngine::keep()).await;
         let proxy = Proxy::to(&place).await;
-        let (client, list) = (proxy.place().client(), transcript(2000));
+        let (client, list) = (proxy.place().direct(), transcript(2000));
         client.describe(PATIENT).await.unwrap();
         proxy.cut_to_server_after(20_000);
         let served = client.assemble(&session("s"), view(&list)).await.unwrap();

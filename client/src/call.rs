@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use crate::error::CallError;
 use crate::request::{EngineReply, EngineRequest};
 use crate::sync::Debt;
+use crate::tries::Tries;
 
 /// A hook invocation on its way through the stack.
 #[derive(Clone, Debug)]
@@ -35,6 +36,7 @@ pub struct Call {
     /// Bytes that this call moved.
     pub traffic: Traffic,
     pub(crate) debt: Debt,
+    pub(crate) tries: Tries,
 }
 
 impl Call {
@@ -52,6 +54,7 @@ impl Call {
             log: None,
             traffic: Traffic::default(),
             debt: Debt::default(),
+            tries: Tries::default(),
         }
     }
 
@@ -59,6 +62,15 @@ impl Call {
     #[must_use]
     pub fn with_log(self, log: Option<Transcript>) -> Self {
         Self { log, ..self }
+    }
+
+    /// The same call as it is sent now: every try has a number of its own.
+    pub(crate) fn next_try(&self) -> Self {
+        let attempt = self.attempt.saturating_add(self.tries.next());
+        Self {
+            attempt,
+            ..self.clone()
+        }
     }
 
     /// The hook.

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use contextwire_proto::status::retry_delay;
+use contextwire_proto::status::{Violation, retry_delay, violations};
 use contextwire_proto::{Reason, reason_of};
 use tokio::time::Instant;
 use tonic::{Code, Status};
@@ -52,6 +52,7 @@ fn refused(reason: Reason, status: &Status) -> CallError {
         reason,
         message: status.message().to_owned(),
         retry_after: retry_delay(status),
+        violations: violations(status),
     }
 }
 
@@ -75,6 +76,7 @@ pub(crate) fn counts_as(error: &CallError) -> CountsAs {
         CallError::Refused { reason, .. } => reason_counts_as(*reason),
         CallError::ContractViolation(_) => CountsAs::SlowBreaker,
         CallError::Incompatible { .. }
+        | CallError::NotUnderstood { .. }
         | CallError::Absent { .. }
         | CallError::Unsupported(_)
         | CallError::BreakerOpen { .. }
@@ -113,16 +115,99 @@ fn reason_counts_as(reason: Reason) -> CountsAs {
     }
 }
 
+/// Whether a call may be tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// Its failure is an answer, or another try would find nobody.
+    Never,
+    /// Not before this, and not for ever.
+    After(Duration),
+    /// Not before this: the engine works under the call's key, and will know the outcome.
+    Poll(Duration),
+}
+
+/// The host's move after a failure, as far as it is another try (R7.8).
+pub(crate) fn again(error: &CallError) -> Again {
+    if let CallError::Refused {
+        reason,
+        retry_after,
+        ..
+    } = error
+    {
+        let delay = retry_after.or(reason.retry_delay()).unwrap_or_default();
+        if *reason == Reason::InProgress {
+            return Again::Poll(delay);
+        }
+        let passes = [
+            Reason::Draining,
+            Reason::Overloaded,
+            Reason::DependencyUnavailable,
+        ];
+        if passes.contains(reason) {
+            return Again::After(delay);
+        }
+    }
+    if let CallError::Unreachable { status, .. } = error
+        && broke_on_the_way(status)
+    {
+        return Again::After(retry_delay(status).unwrap_or_default());
+    }
+    Again::Never
+}
+
+/// Whether a connection was there and broke, or somebody on the way says that nobody is. What a peer
+/// itself throws it would throw again, and where nothing listens there is nothing to wait for.
+fn broke_on_the_way(status: &Status) -> bool {
+    let was_connected = !causes(status).any(<dyn Error>::is::<tonic::ConnectError>);
+    let is_our_own = status.source().is_some();
+    was_connected && (is_our_own || status.code() == Code::Unavailable)
+}
+
+/// What an error may say about fields of the request.
+#[derive(Debug)]
+pub(crate) struct Complaint<'a> {
+    /// It says so by its reason; otherwise its words have to.
+    pub(crate) is_about_fields: bool,
+    pub(crate) message: &'a str,
+    pub(crate) violations: Vec<Violation>,
+}
+
+/// The complaint that an error may be (R5.3): of an engine that does not know a field, or of
+/// whatever validates there. Some server libraries make UNKNOWN of all that is thrown.
+pub(crate) fn complaint(error: &CallError) -> Option<Complaint<'_>> {
+    if let CallError::Refused {
+        reason: reason @ (Reason::UnknownField | Reason::InvalidRequest),
+        message,
+        violations,
+        ..
+    } = error
+    {
+        return Some(Complaint {
+            is_about_fields: *reason == Reason::UnknownField,
+            message,
+            violations: violations.clone(),
+        });
+    }
+    if let CallError::Unreachable { status, .. } = error
+        && status.code() == Code::Unknown
+    {
+        return Some(Complaint {
+            is_about_fields: false,
+            message: status.message(),
+            violations: violations(status),
+        });
+    }
+    None
+}
+
 /// The transport's last word, which is the one that helps: "connection refused".
 fn innermost(status: &Status) -> String {
-    let mut cause: &dyn Error = status;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    if cause.source().is_none() && std::ptr::addr_eq(cause, status) {
-        return status.message().to_owned();
-    }
-    cause.to_string()
+    let innermost = causes(status).last();
+    innermost.map_or_else(|| status.message().to_owned(), ToString::to_string)
+}
+
+fn causes(status: &Status) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(status.source(), |&cause| cause.source())
 }
 
 #[cfg(test)]
@@ -201,6 +286,21 @@ mod tests {
         ] {
             assert_eq!(counts(code), CountsAs::Nothing, "{code:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn r7_8_where_nobody_listens_nothing_is_tried_again() {
+        let known = crate::describe::Acquaintance::of_nobody();
+        let error = known.ask(Duration::from_secs(5)).await.unwrap_err();
+        assert_eq!(error.code(), "UNREACHABLE");
+        assert_eq!(again(&error), Again::Never);
+        let gone = Status::from_error(Box::new(std::io::Error::from(
+            std::io::ErrorKind::BrokenPipe,
+        )));
+        assert_eq!(
+            again(&classify(gone, later())),
+            Again::After(Duration::ZERO)
+        );
     }
 
     #[tokio::test]

@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use contextwire_engine::Hook;
 use contextwire_proto::handshake::{EngineDescription, HostDescription, Limits};
-use contextwire_proto::{limits, v1};
+use contextwire_proto::omit::Omission;
+use contextwire_proto::{limits, schema, v1};
 use futures_util::future::BoxFuture;
+use prost::Message as _;
 use tokio::time::{Instant, timeout, timeout_at};
 use tower::{Layer, Service};
 
 use crate::call::{Answer, Call};
-use crate::classify::classify;
+use crate::classify::{classify, complaint};
+use crate::compat::Adaptation;
 use crate::connect::Stub;
 use crate::error::{CallError, FailureClass};
 use crate::neutral;
@@ -23,6 +26,7 @@ use crate::options::ClientOptions;
 pub(crate) struct KnownCall {
     pub(crate) call: Call,
     pub(crate) engine: Arc<EngineDescription>,
+    pub(crate) adaptation: Adaptation,
 }
 
 /// What is known of one engine; shared by all clones of a client.
@@ -93,23 +97,40 @@ impl Acquaintance {
 
     /// Asks the engine now.
     pub(crate) async fn ask(&self, share: Duration) -> Result<Arc<EngineDescription>, CallError> {
-        let share_ends = Instant::now() + share;
-        let mut stub = self.stub.clone();
-        let answer = timeout(
-            share,
-            stub.describe(v1::DescribeRequest::from(self.host.clone())),
-        )
-        .await
-        .map_err(|_| CallError::DeadlineExceeded { share })?
-        .map_err(|status| classify(status, share_ends))?;
+        let answer = timeout(share, self.introduce(Instant::now() + share));
+        let answer = answer
+            .await
+            .map_err(|_| CallError::DeadlineExceeded { share })??;
         let engine: EngineDescription = answer
-            .into_inner()
             .try_into()
             .map_err(|error| CallError::ContractViolation(format!("Describe: {error}")))?;
         let engine = Arc::new(check(engine)?);
         let expires = (!engine.ttl.is_zero()).then(|| Instant::now() + engine.ttl);
         *self.lock() = Some((Arc::clone(&engine), expires));
         Ok(engine)
+    }
+
+    /// Says who the host is; to an engine that refuses that, once more in the words of the first
+    /// minor (R5.5).
+    async fn introduce(&self, share_ends: Instant) -> Result<v1::DescribeResponse, CallError> {
+        let request = v1::DescribeRequest::from(self.host.clone());
+        let refused = match self.send(request.clone(), share_ends).await {
+            Err(error) if complaint(&error).is_some() => error,
+            outcome => return outcome,
+        };
+        tracing::info!(error = %refused, "the engine refused to be described: asked anew, as of old");
+        self.send(of_first_minor(&request)?, share_ends).await
+    }
+
+    async fn send(
+        &self,
+        request: v1::DescribeRequest,
+        share_ends: Instant,
+    ) -> Result<v1::DescribeResponse, CallError> {
+        let answer = self.stub.clone().describe(request).await;
+        Ok(answer
+            .map_err(|status| classify(status, share_ends))?
+            .into_inner())
     }
 
     /// The connection was lost: what comes back may be another build.
@@ -144,6 +165,20 @@ impl Acquaintance {
     pub(crate) fn learn(&self, engine: EngineDescription) {
         *self.lock() = Some((Arc::new(engine), None));
     }
+}
+
+/// Whether the engine has a method: named in its description, and no newer than its minor.
+fn has(engine: &EngineDescription, hook: Hook) -> bool {
+    engine.info.methods.contains(&hook) && schema::method_since(hook) <= engine.protocol.minor
+}
+
+/// What an engine of the first minor knows of the request.
+fn of_first_minor(request: &v1::DescribeRequest) -> Result<v1::DescribeRequest, CallError> {
+    let newer = schema::newer_than(Hook::Describe, 0);
+    let omission = Omission::of(Hook::Describe, newer.iter().map(|it| it.path.as_str()));
+    let old = omission.apply(&request.encode_to_vec());
+    let old = old.and_then(|old| v1::DescribeRequest::decode(&*old));
+    old.map_err(|fault| CallError::Unsupported(fault.to_string()))
 }
 
 /// Refuses an engine that this host cannot work with (HOST-SEMANTICS 3.2, BR-171).
@@ -204,10 +239,16 @@ where
         let acquaintance = Arc::clone(&self.acquaintance);
         Box::pin(async move {
             let engine = acquaintance.engine().await?;
-            if !engine.info.methods.contains(&call.hook()) {
+            if !has(&engine, call.hook()) {
                 return neutral::absent(&call);
             }
-            let outcome = inner.call(KnownCall { call, engine }).await;
+            let adaptation = Adaptation::default();
+            let known = KnownCall {
+                call,
+                engine,
+                adaptation,
+            };
+            let outcome = inner.call(known).await;
             if outcome
                 .as_ref()
                 .is_err_and(|error| error.class() == FailureClass::Transient)

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use contextwire_engine::Hook;
 use contextwire_proto::Reason;
+use contextwire_proto::status::Violation;
 use tonic::Status;
 
 /// Who is at fault; the only thing that policies look at.
@@ -46,6 +47,8 @@ pub enum CallError {
         message: String,
         /// When to try again, where the engine said so.
         retry_after: Option<Duration>,
+        /// The fields at fault, where it named them.
+        violations: Vec<Violation>,
     },
     /// The engine's answer does not keep the contract.
     #[error("the engine broke the contract: {0}")]
@@ -57,6 +60,12 @@ pub enum CallError {
         ours: String,
         /// The engine's version.
         theirs: String,
+    },
+    /// The request says something that this engine would lose, and must not; it was not sent (R5.4).
+    #[error("the engine would ignore {field}, which must not be ignored")]
+    NotUnderstood {
+        /// Path of the field.
+        field: String,
     },
     /// The engine does not have this method, by its own description (R1.1).
     #[error("the engine has no {hook}")]
@@ -96,6 +105,7 @@ impl CallError {
             Self::Refused { reason, .. } => class_of(*reason),
             Self::ContractViolation(_) => FailureClass::Contract,
             Self::Incompatible { .. }
+            | Self::NotUnderstood { .. }
             | Self::Absent { .. }
             | Self::Unsupported(_)
             | Self::MessageTooLarge { .. }
@@ -123,6 +133,7 @@ impl CallError {
             Self::Refused { reason, .. } => reason.name(),
             Self::ContractViolation(_) => "CONTRACT_VIOLATION",
             Self::Incompatible { .. } => "VERSION_UNSUPPORTED",
+            Self::NotUnderstood { .. } => Reason::NotUnderstood.name(),
             Self::Absent { .. } => Reason::MethodAbsent.name(),
             Self::Unsupported(_) => "UNSUPPORTED",
             Self::BreakerOpen { .. } => "BREAKER_OPEN",

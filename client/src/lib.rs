@@ -25,6 +25,7 @@ mod breaker;
 mod call;
 mod classify;
 mod client;
+mod compat;
 mod connect;
 mod context;
 mod deadline;
@@ -36,6 +37,7 @@ mod local;
 mod neutral;
 mod options;
 mod request;
+mod retry;
 #[cfg(test)]
 mod script;
 mod stack;
@@ -44,6 +46,7 @@ mod sync;
 mod target;
 mod trace;
 mod transport;
+mod tries;
 
 pub use call::{Answer, Call, Served, ServedBy, Traffic};
 pub use client::EngineClient;

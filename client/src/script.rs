@@ -52,6 +52,7 @@ pub(crate) fn refused(reason: Reason) -> CallError {
         reason,
         message: "as the script says".to_owned(),
         retry_after: reason.retry_delay(),
+        violations: Vec::new(),
     }
 }
 

@@ -7,12 +7,14 @@ use tower::{Layer, ServiceBuilder};
 
 use crate::breaker::BreakerLayer;
 use crate::call::{Answer, Call};
+use crate::compat::{CompatLayer, Strip};
 use crate::connect::Stub;
 use crate::deadline::DeadlineLayer;
 use crate::describe::{Acquaintance, DescribeLayer};
 use crate::error::CallError;
 use crate::fallback::FallbackLayer;
 use crate::options::{ClientOptions, OnEngineFailure, Policy};
+use crate::retry;
 use crate::sync::SyncLayer;
 use crate::trace::TraceLayer;
 use crate::transport::Transport;
@@ -23,13 +25,22 @@ pub(crate) type Stack = BoxCloneSyncService<Call, Answer, CallError>;
 /// Builds the stack over a stub.
 pub(crate) fn stack(stub: Stub, known: Arc<Acquaintance>, options: &ClientOptions) -> Stack {
     let judges = options.policy != Policy::Direct;
+    let strip = if judges {
+        Strip::Reactively
+    } else {
+        Strip::Never
+    };
     let engine = ServiceBuilder::new()
         // Every phase below, connecting included, is inside the engine's share.
         .layer(DeadlineLayer)
+        // Each try goes past the breaker, and all of them end with the deadline above.
+        .option_layer(judges.then(retry::layer))
         // Judges each try, and sees what the deadline above cuts off.
         .option_layer(judges.then(|| BreakerLayer::new(Arc::clone(&known))))
         // What an engine is decides what it is sent.
         .layer(DescribeLayer(known))
+        // Sends again what a strict engine rejects, each time with lists of its own from below.
+        .layer(CompatLayer::new(strip))
         // Knows what the engine holds; below it there are only wire types.
         .layer(SyncLayer::new(options.max_message_bytes))
         .service(Transport::new(stub));

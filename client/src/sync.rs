@@ -69,14 +69,21 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, KnownCall { call, engine }: KnownCall) -> Self::Future {
+    fn call(&mut self, known: KnownCall) -> Self::Future {
+        let KnownCall {
+            call,
+            engine,
+            adaptation,
+        } = known;
         let view_len = if let EngineRequest::Assemble(request) = &call.request {
             request.transcript.len()
         } else {
             0
         };
         let traffic = call.traffic.clone();
-        let answer = self.inner.call(self.layer.wire_call(call, &engine));
+        let mut wire = self.layer.wire_call(call, &engine);
+        wire.adaptation = adaptation;
+        let answer = self.inner.call(wire);
         Box::pin(async move {
             let WireReply { result, said } = answer.await?;
             Ok(Served {

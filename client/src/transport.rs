@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 use tower::Service;
 
 use crate::call::Traffic;
+use crate::compat::Adaptation;
 use crate::connect::Stub;
 use crate::error::CallError;
 use crate::request::EngineReply;
@@ -41,6 +42,7 @@ pub(crate) struct WireCall {
     /// Largest message that may be sent, in bytes.
     pub(crate) max_bytes: usize,
     pub(crate) traffic: Traffic,
+    pub(crate) adaptation: Adaptation,
 }
 
 /// What goes out; one variant an RPC.
@@ -101,6 +103,7 @@ impl Service<WireCall> for Transport {
             share_ends,
             max_bytes,
             traffic,
+            adaptation,
         } = call;
         let exchange = Exchange {
             stub: self.stub.clone(),
@@ -108,6 +111,7 @@ impl Service<WireCall> for Transport {
             share_ends,
             max_bytes,
             traffic,
+            adaptation,
         };
         let work = send(exchange, request);
         Box::pin(Linger::new(work, stop, self.closing.clone()))

@@ -6,7 +6,7 @@
 //!   see, as checked values.
 //! - [`sync`]: how a transcript travels: segments, parts, heads.
 //! - [`schema`]: what the contract says of its own fields; [`strict`] and [`edge`]: what a serving
-//!   side refuses before anybody sees the request.
+//!   side refuses before anybody sees the request; [`omit`]: what a host leaves out for an older one.
 //! - [`reason`] and [`status`]: why a call failed, into a `Status` and out of it.
 //! - [`limits`]: the numbers that both sides keep.
 //!
@@ -19,6 +19,7 @@ pub mod edge;
 pub mod frame;
 pub mod handshake;
 pub mod limits;
+pub mod omit;
 pub mod reason;
 pub mod schema;
 pub mod status;

@@ -72,6 +72,29 @@ pub fn field(hook: Hook, path: &str) -> Option<RequestField> {
     found.map(|field| field.at(names.join(".")))
 }
 
+/// The numbers of a path, from the outermost field; `None` where this contract has no such field.
+pub(crate) fn numbers(hook: Hook, path: &str) -> Option<Vec<u32>> {
+    let mut message = Some(method(hook).root);
+    let mut numbers = Vec::new();
+    for part in path.split('.') {
+        let (number, field) = message?.numbered(part)?;
+        message = match field.kind {
+            Kind::Message(inner) => Some(inner),
+            Kind::Scalar | Kind::Map(_) | Kind::Enum(_) => None,
+        };
+        numbers.push(number);
+    }
+    Some(numbers)
+}
+
+/// The number of the start in the frames of a streaming hook; `None` for a unary one.
+pub(crate) fn start(hook: Hook) -> Option<u32> {
+    let method = method(hook);
+    let is_unary = std::ptr::eq(method.request, method.root);
+    let (number, _) = method.request.numbered("start").filter(|_| !is_unary)?;
+    Some(number)
+}
+
 /// Whether a name of `must_understand` is known (R5.4): a path, or `path=VALUE` for a value of an
 /// enum. Judged by the name alone, whatever the request holds.
 pub fn knows(hook: Hook, name: &str) -> bool {
@@ -164,6 +187,14 @@ impl Message {
     fn named(&self, name: &str) -> Option<&'static Field> {
         let mut fields = self.fields.iter().flatten();
         fields.find(|field| field.name == name)
+    }
+
+    fn numbered(&self, name: &str) -> Option<(u32, &'static Field)> {
+        let mut numbered = (0..).zip(self.fields);
+        numbered.find_map(|(number, field)| {
+            let field = field.as_ref().filter(|field| field.name == name)?;
+            Some((number, field))
+        })
     }
 
     /// The field of one part of a violation's path.

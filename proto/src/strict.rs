@@ -179,7 +179,7 @@ impl Lengths {
 
 /// Number and type of the next field. Nearly all keys are one byte long.
 #[inline]
-fn key(bytes: &[u8]) -> Result<(u32, WireType, &[u8]), DecodeError> {
+pub(crate) fn key(bytes: &[u8]) -> Result<(u32, WireType, &[u8]), DecodeError> {
     if let [byte @ 0x08..=0x7f, rest @ ..] = bytes {
         let wire = WireType::try_from(u64::from(byte & 7))?;
         return Ok((u32::from(byte >> 3), wire, rest));
@@ -207,7 +207,7 @@ fn varint(bytes: &[u8]) -> Result<(u64, &[u8]), DecodeError> {
 
 /// The value of a field, which is its content where it has a length.
 #[inline]
-fn value(wire: WireType, bytes: &[u8]) -> Result<(&[u8], &[u8]), DecodeError> {
+pub(crate) fn value(wire: WireType, bytes: &[u8]) -> Result<(&[u8], &[u8]), DecodeError> {
     let (length, content) = match wire {
         WireType::LengthDelimited => varint(bytes)?,
         WireType::Varint => (0, varint(bytes)?.1),
@@ -225,7 +225,7 @@ fn value(wire: WireType, bytes: &[u8]) -> Result<(&[u8], &[u8]), DecodeError> {
 
 /// What is behind a field of any type, groups too.
 #[cold]
-fn skip(number: u32, wire: WireType, bytes: &[u8]) -> Result<&[u8], DecodeError> {
+pub(crate) fn skip(number: u32, wire: WireType, bytes: &[u8]) -> Result<&[u8], DecodeError> {
     let mut rest = bytes;
     skip_field(wire, number, &mut rest, DecodeContext::default())?;
     Ok(rest)

@@ -51,7 +51,7 @@ async fn silence(socket: Wire) {
 #[tokio::test(flavor = "multi_thread")]
 async fn br_023_an_endpoint_that_accepts_and_never_answers_costs_the_deadline() {
     for place in Place::each() {
-        let (_silent, client) = (accepting(&place, silence).await, place.client());
+        let (_silent, client) = (accepting(&place, silence).await, place.direct());
         for _ in 0..2 {
             assert_eq!(
                 late_origin(&client).await,
@@ -83,7 +83,7 @@ async fn br_144_a_full_accept_queue_costs_the_deadline_at_most() {
                 std::future::pending::<()>().await;
             });
         }
-        let (by, reason) = late_origin(&place.client()).await;
+        let (by, reason) = late_origin(&place.direct()).await;
         assert_eq!(by, ServedBy::InProcess);
         // A full Unix queue refuses at once, a full TCP queue swallows packets.
         assert!(
@@ -118,7 +118,7 @@ async fn an_endpoint_that_hangs_up_is_unreachable() {
     for place in Place::each() {
         let _hangs_up = accepting(&place, async |socket| drop(socket)).await;
         assert_eq!(
-            origin(&place.client()).await,
+            origin(&place.direct()).await,
             in_process("UNREACHABLE"),
             "{place:?}"
         );
@@ -136,7 +136,7 @@ async fn an_endpoint_that_speaks_another_protocol_is_unreachable() {
         };
         let _web_server = accepting(&place, web_server).await;
         assert_eq!(
-            origin(&place.client()).await,
+            origin(&place.direct()).await,
             in_process("UNREACHABLE"),
             "{place:?}"
         );
@@ -157,7 +157,7 @@ async fn a_connection_closed_in_the_middle_of_the_result_is_unreachable() {
         });
         let _running = place.serve(engine).await;
         let proxy = Proxy::to(&place).await;
-        let client = proxy.place().client();
+        let client = proxy.place().direct();
         origin_of(&client, &transcript(2), PATIENT).await;
         proxy.cut_to_host_after(100_000);
         assert_eq!(
@@ -185,7 +185,7 @@ async fn with_describe(described: Result<v1::DescribeResponse, Status>) -> &'sta
         .describing(described)
         .serve_at(&place)
         .await;
-    let client = place.client();
+    let client = place.direct();
     let (by, reason) = origin(&client).await;
     assert_eq!(by, ServedBy::InProcess);
     let error = client
@@ -212,7 +212,7 @@ async fn br_171_another_major_version_is_refused_at_the_handshake_naming_both() 
         .serve_at(&place)
         .await;
     let error = place
-        .client()
+        .direct()
         .describe(PATIENT)
         .await
         .unwrap_err()
@@ -271,13 +271,13 @@ async fn h_neg_05_what_a_newer_engine_says_of_itself_is_ignored() {
         .describing(Ok(newer))
         .serve_at(&place)
         .await;
-    assert_eq!(origin(&place.client()).await, by_engine());
+    assert_eq!(origin(&place.direct()).await, by_engine());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_good_engine_takes_over_from_a_bad_one_without_a_new_client() {
     let place = Place::new();
-    let client = place.client();
+    let client = place.direct();
     let silent = accepting(&place, silence).await;
     assert_eq!(late_origin(&client).await, in_process("DEADLINE_EXCEEDED"));
     silent.abort();

@@ -52,7 +52,7 @@ where
     for place in Place::each() {
         let _engine = engine(script.clone()).serve_at(&place).await;
         let proxy = Proxy::to(&place).await;
-        let client = proxy.place().client();
+        let client = proxy.place().direct();
         answers.push(origin(&client).await);
         answers.push(origin(&client).await);
         assert_eq!(proxy.connections(), 1);
@@ -73,7 +73,7 @@ where
     let place = Place::new();
     let _engine = engine(script).serve_at(&place).await;
     let proxy = Proxy::to(&place).await;
-    let answer = late_origin(&proxy.place().client()).await;
+    let answer = late_origin(&proxy.place().direct()).await;
     assert_eq!(proxy.connections(), 1);
     answer
 }
@@ -326,7 +326,7 @@ async fn r3_7_after_a_mismatch_the_list_is_sent_in_full_until_it_is_acknowledged
     });
     let place = Place::new();
     let _engine = engine.serve_at(&place).await;
-    let client = place.client();
+    let client = place.direct();
     let mut answers = Vec::new();
     for _ in 0..5 {
         answers.push(origin(&client).await);

@@ -39,7 +39,7 @@ async fn last_words(call: impl AsyncFn(EngineClient, &mut mpsc::Receiver<Heard>)
     let place = Place::new();
     let _engine = engine.serve_at(&place).await;
     let proxy = Proxy::to(&place).await;
-    call(proxy.place().client(), &mut heard).await;
+    call(proxy.place().direct(), &mut heard).await;
     let mut all = Vec::new();
     while all.last() != Some(&Heard::End) {
         all.push(soon(heard.recv()).await.unwrap());

@@ -17,6 +17,7 @@ use contextwire_proto::sync::PartLimits;
 use super::upload::{Peer, Upload};
 use super::{Debt, SyncLayer};
 use crate::call::Call;
+use crate::compat::Adaptation;
 use crate::request::EngineRequest;
 use crate::transport::{WireCall, WireRequest};
 
@@ -53,6 +54,7 @@ impl SyncLayer {
             share_ends: call.share_ends,
             max_bytes,
             traffic: call.traffic,
+            adaptation: Adaptation::default(),
         }
     }
 

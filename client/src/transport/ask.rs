@@ -23,8 +23,9 @@ impl Exchange {
             share_ends,
             max_bytes,
             traffic,
+            adaptation,
         } = self;
-        let request = R::RequestWire::from(*request);
+        let request = adaptation.apply(R::RequestWire::from(*request))?;
         let bytes = request.encoded_len();
         check_size(bytes, max_bytes)?;
         traffic.count_sent(bytes);

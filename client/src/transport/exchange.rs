@@ -19,6 +19,7 @@ use super::rpc::{Opening, StreamingRpc};
 use super::{WireReply, check_size, timeout};
 use crate::call::Traffic;
 use crate::classify::classify;
+use crate::compat::Adaptation;
 use crate::connect::Stub;
 use crate::error::CallError;
 use crate::sync::Upload;
@@ -35,6 +36,7 @@ pub(crate) struct Exchange {
     pub(crate) share_ends: Instant,
     pub(crate) max_bytes: usize,
     pub(crate) traffic: Traffic,
+    pub(crate) adaptation: Adaptation,
 }
 
 impl Exchange {
@@ -151,7 +153,11 @@ impl<R: StreamingRpc> Conversation<'_, R> {
         let part = || self.upload.next_part().map(HostFrame::Transcript);
         let frame = self.waiting.pop_front().or_else(part);
         let Some(frame) = frame else { return Ok(None) };
-        let wire = R::HostWire::from(frame);
+        let is_start = matches!(frame, HostFrame::Start(_));
+        let mut wire = R::HostWire::from(frame);
+        if is_start {
+            wire = self.exchange.adaptation.apply(wire)?;
+        }
         let bytes = wire.encoded_len();
         check_size(bytes, self.exchange.max_bytes)?;
         self.exchange.traffic.count_sent(bytes);
@@ -205,7 +211,9 @@ impl<R: StreamingRpc> Conversation<'_, R> {
         };
         self.upload.abandon_parts();
         self.waiting.clear();
-        self.waiting.push_back(HostFrame::Cancel(reason));
+        if self.exchange.adaptation.sends_cancel() {
+            self.waiting.push_back(HostFrame::Cancel(reason));
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) type Opening<W> = BoxFuture<'static, Result<Response<Streaming<W>>, S
 /// A streaming RPC.
 pub(crate) trait StreamingRpc {
     /// The host's frames on the wire.
-    type HostWire: From<HostFrame<Self::Start>> + prost::Message + Send + 'static;
+    type HostWire: From<HostFrame<Self::Start>> + prost::Message + Default + Send + 'static;
     /// The engine's frames on the wire.
     type EngineWire: prost::Message + Send + 'static;
     /// The first frame.
@@ -51,7 +51,7 @@ pub(crate) trait UnaryRpc {
     /// Which one.
     const HOOK: Hook;
     /// The request on the wire.
-    type RequestWire: From<Self::Request> + prost::Message + Send + 'static;
+    type RequestWire: From<Self::Request> + prost::Message + Default + Send + 'static;
     /// The request.
     type Request: Send + 'static;
     /// The answer on the wire.
