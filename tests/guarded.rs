@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use contextwire_client::{EngineClient, ServedBy};
+use contextwire_client::{
+    ClientOptions, EngineClient, Policy, QuarantineOptions, Quarantines, ServedBy,
+};
 use contextwire_engine::testing::{Script, ScriptedEngine};
 use contextwire_engine::{EngineError, ErrorKind};
 
@@ -83,4 +85,51 @@ async fn r7_8_an_engine_that_is_overloaded_for_a_moment_keeps_its_turn() {
         .unwrap();
     assert_eq!(served.by, ServedBy::Engine("scripted".to_owned()));
     assert_eq!(engine.assembles(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r7_3_an_engine_that_panics_is_barred_until_somebody_releases_it() {
+    let list = Quarantines::new();
+    let options = ClientOptions {
+        engine_id: Some("slot".to_owned()),
+        quarantine: QuarantineOptions {
+            list: list.clone(),
+            ..QuarantineOptions::default()
+        },
+        ..ClientOptions::default()
+    };
+    let place = Place::new();
+    let engine = ScriptedEngine::new([Script::Keep, Script::Panic]);
+    let _running = place.serve(engine.clone()).await;
+    let (client, other) = (place.client_with(&options), place.client_with(&options));
+    let scripted = (ServedBy::Engine("scripted".to_owned()), None);
+    assert_eq!(origin(&client).await, scripted);
+    assert_eq!(client.active_info().unwrap().id, "scripted");
+    assert_eq!(origin(&client).await, in_process("ENGINE_FAILURE"));
+    for barred in [&client, &other] {
+        assert_eq!(origin(barred).await, in_process("QUARANTINED"));
+    }
+    assert_eq!(client.active_info().unwrap().id, "legacy");
+    assert_eq!(client.quarantine().unwrap().operation, "assemble");
+    assert_eq!(engine.assembles(), 2, "asked no more");
+    assert!(list.release("slot"));
+    assert_eq!(origin(&client).await, scripted);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn c159_c160_under_a_lease_a_failure_costs_its_turn_only() {
+    let options = ClientOptions {
+        policy: Policy::Lease,
+        ..ClientOptions::default()
+    };
+    let place = Place::new();
+    let engine = ScriptedEngine::new([Script::Panic]);
+    let _running = place.serve(engine.clone()).await;
+    let client = place.client_with(&options);
+    assert_eq!(origin(&client).await, in_process("ENGINE_FAILURE"));
+    assert_eq!(
+        origin(&client).await,
+        (ServedBy::Engine("scripted".to_owned()), None)
+    );
+    assert_eq!(client.quarantine(), None);
 }

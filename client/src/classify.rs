@@ -75,7 +75,9 @@ pub(crate) fn counts_as(error: &CallError) -> CountsAs {
         CallError::DeadlineExceeded { .. } | CallError::Unreachable { .. } => CountsAs::Breaker,
         CallError::Refused { reason, .. } => reason_counts_as(*reason),
         CallError::ContractViolation(_) => CountsAs::SlowBreaker,
-        CallError::Incompatible { .. }
+        CallError::Malformed(_) => CountsAs::Quarantine,
+        CallError::Quarantined { .. }
+        | CallError::Incompatible { .. }
         | CallError::NotUnderstood { .. }
         | CallError::Absent { .. }
         | CallError::Unsupported(_)

@@ -31,7 +31,7 @@ use crate::target::Target;
 #[derive(Clone, Debug)]
 pub struct EngineClient {
     stack: Stack,
-    known: Arc<Acquaintance>,
+    pub(crate) known: Arc<Acquaintance>,
     /// What every call tells the engine of the host's log.
     log: Option<Transcript>,
 }
@@ -53,7 +53,7 @@ impl EngineClient {
         let stub = connect::stub(target, options.max_message_bytes).map_err(|error| {
             CallError::Unsupported(format!("`{target}` is no address: {error}"))
         })?;
-        let known = Arc::new(Acquaintance::new(stub.clone(), options));
+        let known = Arc::new(Acquaintance::new(stub.clone(), target, options));
         Ok(Self {
             stack: stack(stub, Arc::clone(&known), options),
             known,

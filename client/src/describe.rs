@@ -20,6 +20,8 @@ use crate::connect::Stub;
 use crate::error::{CallError, FailureClass};
 use crate::neutral;
 use crate::options::ClientOptions;
+use crate::quarantine::Bar;
+use crate::target::Target;
 
 /// A call and the engine that it goes to.
 #[derive(Clone, Debug)]
@@ -34,12 +36,16 @@ pub(crate) struct KnownCall {
 pub(crate) struct Acquaintance {
     stub: Stub,
     host: HostDescription,
+    bar: Bar,
+    /// What the engine said last, valid or not (R7.12).
+    last: Mutex<Option<Arc<EngineDescription>>>,
     known: Mutex<Option<(Arc<EngineDescription>, Option<Instant>)>>,
     asking: tokio::sync::Mutex<()>,
 }
 
 impl Acquaintance {
-    pub(crate) fn new(stub: Stub, options: &ClientOptions) -> Self {
+    pub(crate) fn new(stub: Stub, target: &Target, options: &ClientOptions) -> Self {
+        let engine_id = options.engine_id.clone();
         let host = HostDescription {
             protocol: limits::PROTOCOL,
             id: options.host_id.clone(),
@@ -56,9 +62,27 @@ impl Acquaintance {
         Self {
             stub,
             host,
+            bar: Bar::new(engine_id.unwrap_or_else(|| target.to_string()), options),
+            last: Mutex::new(None),
             known: Mutex::new(None),
             asking: tokio::sync::Mutex::new(()),
         }
+    }
+
+    /// What bars the engine.
+    pub(crate) fn bar(&self) -> &Bar {
+        &self.bar
+    }
+
+    /// What the engine said last, whether or not it still holds; nothing while it was never reached.
+    pub(crate) fn last(&self) -> Option<Arc<EngineDescription>> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.clone()
+    }
+
+    /// Whether the engine is known to have no such method.
+    pub(crate) fn lacks(&self, hook: Hook) -> bool {
+        self.last().is_some_and(|engine| !has(&engine, hook))
     }
 
     /// What this host calls itself: random per start.
@@ -103,10 +127,12 @@ impl Acquaintance {
             .map_err(|_| CallError::DeadlineExceeded { share })??;
         let engine: EngineDescription = answer
             .try_into()
-            .map_err(|error| CallError::ContractViolation(format!("Describe: {error}")))?;
+            .map_err(|error| CallError::Malformed(format!("Describe: {error}")))?;
         let engine = Arc::new(check(engine)?);
         let expires = (!engine.ttl.is_zero()).then(|| Instant::now() + engine.ttl);
         *self.lock() = Some((Arc::clone(&engine), expires));
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(Arc::clone(&engine));
         Ok(engine)
     }
 
@@ -156,14 +182,30 @@ impl Acquaintance {
 impl Acquaintance {
     /// One whose engine nobody will ever find.
     pub(crate) fn of_nobody() -> Arc<Self> {
+        Self::with_quarantine(crate::options::QuarantineOptions {
+            list: crate::quarantine::Quarantines::new(),
+            ..<_>::default()
+        })
+    }
+
+    /// The same, barred in this way.
+    pub(crate) fn with_quarantine(quarantine: crate::options::QuarantineOptions) -> Arc<Self> {
         let target = "unix:/nobody/listens/here".parse().unwrap();
         let stub = crate::connect::stub(&target, 1 << 20).unwrap();
-        Arc::new(Self::new(stub, &ClientOptions::default()))
+        let options = ClientOptions {
+            engine_id: Some("scripted".to_owned()),
+            owner: Some("plugin:scripted".to_owned()),
+            quarantine,
+            ..ClientOptions::default()
+        };
+        Arc::new(Self::new(stub, &target, &options))
     }
 
     /// As if the engine had said so.
     pub(crate) fn learn(&self, engine: EngineDescription) {
-        *self.lock() = Some((Arc::new(engine), None));
+        let engine = Arc::new(engine);
+        *self.last.lock().unwrap() = Some(Arc::clone(&engine));
+        *self.lock() = Some((engine, None));
     }
 }
 
@@ -192,7 +234,7 @@ fn check(engine: EngineDescription) -> Result<EngineDescription, CallError> {
     }
     match engine.info.problems() {
         problems if problems.is_empty() => Ok(engine),
-        problems => Err(CallError::ContractViolation(problems.join("; "))),
+        problems => Err(CallError::Malformed(problems.join("; "))),
     }
 }
 

@@ -53,6 +53,17 @@ pub enum CallError {
     /// The engine's answer does not keep the contract.
     #[error("the engine broke the contract: {0}")]
     ContractViolation(String),
+    /// What the engine says of itself breaks the contract (HOST-SEMANTICS 3.2).
+    #[error("the engine's description breaks the contract: {0}")]
+    Malformed(String),
+    /// The engine failed before, by its own word, and is not asked any more (R7.3).
+    #[error("the engine is barred since {operation} failed: {reason}")]
+    Quarantined {
+        /// What failed.
+        operation: String,
+        /// How.
+        reason: String,
+    },
     /// The engine speaks another major version of the protocol.
     #[error("the engine speaks protocol {theirs}, this host speaks {ours}")]
     Incompatible {
@@ -103,7 +114,8 @@ impl CallError {
                 FailureClass::Transient
             }
             Self::Refused { reason, .. } => class_of(*reason),
-            Self::ContractViolation(_) => FailureClass::Contract,
+            Self::ContractViolation(_) | Self::Malformed(_) => FailureClass::Contract,
+            Self::Quarantined { .. } => FailureClass::Engine,
             Self::Incompatible { .. }
             | Self::NotUnderstood { .. }
             | Self::Absent { .. }
@@ -131,7 +143,8 @@ impl CallError {
             Self::DeadlineExceeded { .. } => "DEADLINE_EXCEEDED",
             Self::Unreachable { .. } => "UNREACHABLE",
             Self::Refused { reason, .. } => reason.name(),
-            Self::ContractViolation(_) => "CONTRACT_VIOLATION",
+            Self::ContractViolation(_) | Self::Malformed(_) => "CONTRACT_VIOLATION",
+            Self::Quarantined { .. } => "QUARANTINED",
             Self::Incompatible { .. } => "VERSION_UNSUPPORTED",
             Self::NotUnderstood { .. } => Reason::NotUnderstood.name(),
             Self::Absent { .. } => Reason::MethodAbsent.name(),

@@ -36,11 +36,14 @@ mod fallback;
 mod local;
 mod neutral;
 mod options;
+mod quarantine;
+mod registry;
 mod request;
 mod retry;
 #[cfg(test)]
 mod script;
 mod stack;
+mod status;
 pub mod store;
 mod sync;
 mod target;
@@ -54,6 +57,12 @@ pub use context::Context;
 pub use contextwire_engine as engine;
 pub use contextwire_proto::handshake;
 pub use error::{CallError, FailureClass};
-pub use options::{ClientOptions, OnEngineFailure, Policy};
+pub use options::{
+    ClientOptions, OnEngineFailure, Policy, QuarantineOptions, QuarantineRelease, QuarantineScope,
+};
+pub use quarantine::{QuarantineRecord, Quarantines};
+pub use registry::{
+    Downgrade, EngineRegistry, Lifecycle, Registration, RegistrationError, Resolution,
+};
 pub use request::{EngineReply, EngineRequest};
 pub use target::{InvalidTarget, Target};

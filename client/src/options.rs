@@ -2,6 +2,8 @@
 
 use contextwire_proto::limits;
 
+use crate::quarantine::Quarantines;
+
 /// What happens when the engine does not answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnEngineFailure {
@@ -15,12 +17,57 @@ pub enum OnEngineFailure {
 /// How an engine's failures are judged (PROTOCOL 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
-    /// Every call is guarded: an endpoint that does not answer is left alone for a while.
+    /// Every call is guarded: an endpoint that does not answer is left alone for a while, an engine
+    /// that fails is barred, what a strict engine rejects is left out.
     #[default]
     Guarded,
+    /// As a host whose turns hold an engine by a lease: a turn neither bars an engine nor cares
+    /// whether it is barred, and a strict engine's complaint is a failure.
+    Lease,
     /// Every call is one try at the engine and nothing is remembered: for tools that ask an engine
     /// by hand and want to see what it says.
     Direct,
+}
+
+/// For whom a failed engine is barred.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QuarantineScope {
+    /// For everybody in this process.
+    #[default]
+    Process,
+    /// For the session whose call it failed.
+    Session,
+}
+
+/// What releases a barred engine, besides a registration and an operator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QuarantineRelease {
+    /// Nothing does: time heals no engine.
+    #[default]
+    ByHand,
+    /// A call that goes to the engine once a minute, when it is answered.
+    Probe,
+}
+
+/// How engines that fail are barred (R7.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuarantineOptions {
+    /// For whom.
+    pub scope: QuarantineScope,
+    /// Until when.
+    pub release: QuarantineRelease,
+    /// The list that they are on.
+    pub list: Quarantines,
+}
+
+impl Default for QuarantineOptions {
+    fn default() -> Self {
+        Self {
+            scope: QuarantineScope::default(),
+            release: QuarantineRelease::default(),
+            list: Quarantines::process_wide(),
+        }
+    }
 }
 
 /// Settings of a client.
@@ -32,6 +79,13 @@ pub struct ClientOptions {
     pub on_engine_failure: OnEngineFailure,
     /// How failures are judged.
     pub policy: Policy,
+    /// The id under which the host selects the engine; it need not be the id that the engine gives
+    /// itself. Absent: the address of the engine.
+    pub engine_id: Option<String>,
+    /// Who registered the engine, for records.
+    pub owner: Option<String>,
+    /// How an engine that fails is barred.
+    pub quarantine: QuarantineOptions,
     /// Largest gRPC message in bytes, each way; the smaller of this and the engine's holds.
     pub max_message_bytes: usize,
 }
@@ -42,6 +96,9 @@ impl Default for ClientOptions {
             host_id: "contextwire".to_owned(),
             on_engine_failure: OnEngineFailure::default(),
             policy: Policy::default(),
+            engine_id: None,
+            owner: None,
+            quarantine: QuarantineOptions::default(),
             max_message_bytes: limits::MESSAGE_BYTES,
         }
     }

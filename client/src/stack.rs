@@ -14,6 +14,7 @@ use crate::describe::{Acquaintance, DescribeLayer};
 use crate::error::CallError;
 use crate::fallback::FallbackLayer;
 use crate::options::{ClientOptions, OnEngineFailure, Policy};
+use crate::quarantine::QuarantineLayer;
 use crate::retry;
 use crate::sync::SyncLayer;
 use crate::trace::TraceLayer;
@@ -25,12 +26,14 @@ pub(crate) type Stack = BoxCloneSyncService<Call, Answer, CallError>;
 /// Builds the stack over a stub.
 pub(crate) fn stack(stub: Stub, known: Arc<Acquaintance>, options: &ClientOptions) -> Stack {
     let judges = options.policy != Policy::Direct;
-    let strip = if judges {
-        Strip::Reactively
-    } else {
-        Strip::Never
+    let strip = match options.policy {
+        Policy::Guarded => Strip::Reactively,
+        Policy::Lease | Policy::Direct => Strip::Never,
     };
+    let bars = options.policy == Policy::Guarded;
     let engine = ServiceBuilder::new()
+        // A barred engine is not waited for, and what bars one is the last word of all tries.
+        .option_layer(bars.then(|| QuarantineLayer(Arc::clone(&known))))
         // Every phase below, connecting included, is inside the engine's share.
         .layer(DeadlineLayer)
         // Each try goes past the breaker, and all of them end with the deadline above.

@@ -1,0 +1,182 @@
+//! Layer: an engine that failed by its own word is not asked again (R7.3).
+
+mod record;
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use contextwire_engine::{EngineInfo, Hook, SessionId};
+use futures_util::future::BoxFuture;
+use tower::{Layer, Service};
+
+pub use record::{QuarantineRecord, Quarantines};
+
+use crate::call::{Answer, Call, ServedBy};
+use crate::classify::{CountsAs, counts_as};
+use crate::describe::Acquaintance;
+use crate::error::CallError;
+use crate::neutral;
+use crate::options::{ClientOptions, QuarantineRelease, QuarantineScope};
+use record::Admission;
+
+/// The id of the built-in engine, and the name that stands for it while it serves for another.
+const BUILT_IN: (&str, &str) = ("legacy", "Legacy Context Engine");
+
+/// What bars one engine, and for whom.
+#[derive(Clone, Debug)]
+pub(crate) struct Bar {
+    engine_id: String,
+    owner: Option<String>,
+    scope: QuarantineScope,
+    release: QuarantineRelease,
+    list: Quarantines,
+}
+
+impl Bar {
+    /// The bar of an engine that the host selects by `engine_id`.
+    pub(crate) fn new(engine_id: String, options: &ClientOptions) -> Self {
+        Self {
+            engine_id,
+            owner: options.owner.clone(),
+            scope: options.quarantine.scope,
+            release: options.quarantine.release,
+            list: options.quarantine.list.clone(),
+        }
+    }
+
+    /// The record that bars the engine for every session.
+    pub(crate) fn record(&self) -> Option<QuarantineRecord> {
+        self.list.record(&self.engine_id)
+    }
+
+    /// What the host sees of the engine (HOST-SEMANTICS 3.6): while it is barred, what stands in its
+    /// place, so that it neither owns compaction nor requires anything.
+    pub(crate) fn active_info(&self, own: Option<EngineInfo>) -> Option<EngineInfo> {
+        if self.record().is_none() {
+            return own;
+        }
+        let (id, name) = BUILT_IN;
+        Some(EngineInfo::new(id, name, env!("CARGO_PKG_VERSION")))
+    }
+
+    fn admit(&self, call: &Call) -> Admission {
+        let probes = self.release == QuarantineRelease::Probe;
+        self.list.admit(&self.engine_id, &call.session.id, probes)
+    }
+
+    /// A call was answered; that of a probe releases the engine.
+    fn passed(&self, admission: Admission) {
+        if let Admission::Probe(session) = admission {
+            tracing::info!(
+                engine = self.engine_id,
+                "the engine answers and is released"
+            );
+            self.list.lift(&self.engine_id, session);
+        }
+    }
+
+    fn note(&self, hook: Hook, session: SessionId, error: &CallError) {
+        let (operation, reason) = if let CallError::Malformed(problems) = error {
+            ("contract-validation".to_owned(), problems.clone())
+        } else if let CallError::Refused { message, .. } = error {
+            (operation(hook), message.clone())
+        } else {
+            (operation(hook), error.to_string())
+        };
+        let session = match self.scope {
+            QuarantineScope::Process => None,
+            QuarantineScope::Session => Some(session),
+        };
+        self.list.bar(QuarantineRecord {
+            owner: self.owner.clone(),
+            session,
+            ..QuarantineRecord::new(&self.engine_id, &operation, &reason)
+        });
+    }
+}
+
+/// A hook's name in the in-process interface.
+fn operation(hook: Hook) -> String {
+    if hook == Hook::EndSubagent {
+        return "onSubagentEnded".to_owned();
+    }
+    let mut letters = hook.name().chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
+}
+
+/// Wraps a service of calls in [`Quarantine`].
+#[derive(Clone, Debug)]
+pub(crate) struct QuarantineLayer(pub(crate) Arc<Acquaintance>);
+
+impl<S> Layer<S> for QuarantineLayer {
+    type Service = Quarantine<S>;
+
+    fn layer(&self, inner: S) -> Quarantine<S> {
+        Quarantine {
+            inner,
+            known: Arc::clone(&self.0),
+        }
+    }
+}
+
+/// Refuses the calls of a barred engine, and bars one that fails. A hook that the engine never had
+/// stays absent (HOST-SEMANTICS 2), and Dispose is nobody's business but the engine's.
+#[derive(Clone, Debug)]
+pub(crate) struct Quarantine<S> {
+    inner: S,
+    known: Arc<Acquaintance>,
+}
+
+impl<S> Service<Call> for Quarantine<S>
+where
+    S: Service<Call, Response = Answer, Error = CallError>,
+    S::Future: Send + 'static,
+{
+    type Response = Answer;
+    type Error = CallError;
+    type Future = BoxFuture<'static, Result<Answer, CallError>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, call: Call) -> Self::Future {
+        if call.hook() == Hook::Dispose {
+            return Box::pin(self.inner.call(call));
+        }
+        let bar = self.known.bar().clone();
+        let admission = bar.admit(&call);
+        if let Admission::Barred(record) = admission {
+            return Box::pin(std::future::ready(self.refuse(&call, record)));
+        }
+        let (hook, session) = (call.hook(), call.session.id.clone());
+        let answer = self.inner.call(call);
+        Box::pin(async move {
+            let outcome = answer.await;
+            match &outcome {
+                Err(error) if counts_as(error) == CountsAs::Quarantine => {
+                    bar.note(hook, session, error);
+                }
+                Ok(served) if served.by != ServedBy::InProcess => bar.passed(admission),
+                Ok(_) | Err(_) => {}
+            }
+            outcome
+        })
+    }
+}
+
+impl<S> Quarantine<S> {
+    fn refuse(&self, call: &Call, record: QuarantineRecord) -> Result<Answer, CallError> {
+        if self.known.lacks(call.hook()) {
+            return neutral::absent(call);
+        }
+        Err(CallError::Quarantined {
+            operation: record.operation,
+            reason: record.reason,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
