@@ -6,7 +6,10 @@ use contextwire_client::{
     ClientOptions, EngineClient, Policy, QuarantineOptions, Quarantines, ServedBy,
 };
 use contextwire_engine::testing::{Script, ScriptedEngine};
-use contextwire_engine::{EngineError, ErrorKind};
+use contextwire_engine::{
+    Assemble, AssembleOutcome, AssembleReply, Assembled, Compact, Compacted, ContextEngine,
+    EngineError, EngineInfo, ErrorKind, HookContext, Ingest, Ingested, Message,
+};
 
 use crate::harness::{Place, TestEngine, session, soon, transcript, view};
 
@@ -132,4 +135,66 @@ async fn c159_c160_under_a_lease_a_failure_costs_its_turn_only() {
         (ServedBy::Engine("scripted".to_owned()), None)
     );
     assert_eq!(client.quarantine(), None);
+}
+
+/// Owns compaction: summarises all but the last two messages.
+struct Summarising;
+
+impl ContextEngine for Summarising {
+    fn info(&self) -> EngineInfo {
+        EngineInfo {
+            owns_compaction: true,
+            ..EngineInfo::new("test", "Summarises", "1.0.0")
+        }
+    }
+
+    async fn ingest(&self, _: &HookContext, _: Ingest) -> Result<Ingested, EngineError> {
+        Ok(Ingested { ingested: true })
+    }
+
+    async fn assemble(
+        &self,
+        _: &HookContext,
+        request: Assemble,
+    ) -> Result<AssembleOutcome, EngineError> {
+        let len = request.transcript.len();
+        let mut messages = Assembled::new();
+        messages.push_insert(Message::from_payload(
+            r#"{"role":"user","content":"so far"}"#,
+        ));
+        messages.push_keep(len - 2..len);
+        let AssembleOutcome::Messages(reply) = request.reply(messages) else {
+            panic!("messages")
+        };
+        Ok(AssembleReply {
+            system_prompt_addition: Some("be brief".to_owned()),
+            ..reply
+        }
+        .into())
+    }
+
+    async fn compact(&self, _: &HookContext, _: Compact) -> Result<Compacted, EngineError> {
+        Ok(Compacted::declined("nothing to do"))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn r7_13_an_engine_that_owns_compaction_is_replaced_by_what_it_said_last() {
+    let place = Place::new();
+    let client = place.client();
+    let running = place.serve(Summarising).await;
+    let assemble = async |len| {
+        let list = transcript(len);
+        client.assemble(&session("s"), view(&list)).await.unwrap()
+    };
+    let served = assemble(400).await;
+    assert_eq!(served.by, ServedBy::Engine("test".to_owned()));
+    running.kill().await;
+    let served = assemble(405).await;
+    assert_eq!(served.by, ServedBy::InProcess);
+    let messages: Vec<_> = served.result.messages().collect();
+    assert!(messages[0].payload().ends_with(b"so far\"}"), "its summary");
+    // Number 398 is the newest user message that both lists have.
+    let own = transcript(405);
+    assert!(messages[1..].iter().copied().eq(own.range(398..405)));
 }

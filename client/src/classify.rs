@@ -76,7 +76,8 @@ pub(crate) fn counts_as(error: &CallError) -> CountsAs {
         CallError::Refused { reason, .. } => reason_counts_as(*reason),
         CallError::ContractViolation(_) => CountsAs::SlowBreaker,
         CallError::Malformed(_) => CountsAs::Quarantine,
-        CallError::Quarantined { .. }
+        CallError::OverBudget { .. }
+        | CallError::Quarantined { .. }
         | CallError::Incompatible { .. }
         | CallError::NotUnderstood { .. }
         | CallError::Absent { .. }

@@ -53,6 +53,14 @@ pub enum CallError {
     /// The engine's answer does not keep the contract.
     #[error("the engine broke the contract: {0}")]
     ContractViolation(String),
+    /// The engine's context is more than a tenth over its budget, by its own estimate (R7.7).
+    #[error("the engine assembled {estimated} tokens for a budget of {budget}")]
+    OverBudget {
+        /// The engine's estimate.
+        estimated: u64,
+        /// What it was given.
+        budget: u64,
+    },
     /// What the engine says of itself breaks the contract (HOST-SEMANTICS 3.2).
     #[error("the engine's description breaks the contract: {0}")]
     Malformed(String),
@@ -114,7 +122,9 @@ impl CallError {
                 FailureClass::Transient
             }
             Self::Refused { reason, .. } => class_of(*reason),
-            Self::ContractViolation(_) | Self::Malformed(_) => FailureClass::Contract,
+            Self::ContractViolation(_) | Self::Malformed(_) | Self::OverBudget { .. } => {
+                FailureClass::Contract
+            }
             Self::Quarantined { .. } => FailureClass::Engine,
             Self::Incompatible { .. }
             | Self::NotUnderstood { .. }
@@ -144,6 +154,7 @@ impl CallError {
             Self::Unreachable { .. } => "UNREACHABLE",
             Self::Refused { reason, .. } => reason.name(),
             Self::ContractViolation(_) | Self::Malformed(_) => "CONTRACT_VIOLATION",
+            Self::OverBudget { .. } => "OVER_BUDGET",
             Self::Quarantined { .. } => "QUARANTINED",
             Self::Incompatible { .. } => "VERSION_UNSUPPORTED",
             Self::NotUnderstood { .. } => Reason::NotUnderstood.name(),

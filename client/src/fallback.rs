@@ -1,22 +1,70 @@
 //! Layer: when the engine does not answer, somebody does, and says so (PROTOCOL 7).
 
+#[cfg(feature = "local")]
+mod join;
+mod last_good;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use contextwire_engine::Reply;
+use contextwire_engine::{Reply, SessionId};
 use futures_util::future::BoxFuture;
 use tower::{Layer, Service};
 
+#[cfg(feature = "local")]
+pub(crate) use join::join;
+pub(crate) use last_good::LastGood;
+use last_good::{Asked, LastGoods};
+
 use crate::call::{Answer, Call, Served, ServedBy};
+use crate::describe::Acquaintance;
 use crate::error::CallError;
 use crate::neutral;
+use crate::options::FallbackEngine;
 use crate::request::{EngineReply, EngineRequest};
 
 /// Wraps a service of calls in [`Fallback`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct FallbackLayer {
+    engine: FallbackEngine,
+    known: Arc<Acquaintance>,
+    goods: LastGoods,
     degraded: Arc<AtomicBool>,
+}
+
+impl FallbackLayer {
+    pub(crate) fn new(engine: FallbackEngine, known: Arc<Acquaintance>) -> Self {
+        Self {
+            engine,
+            known,
+            goods: LastGoods::new(),
+            degraded: Arc::default(),
+        }
+    }
+
+    /// Takes in what the engine answered.
+    fn learn(&self, session: &SessionId, asked: Option<&Asked>, served: &Answer) {
+        let ServedBy::Engine(engine) = &served.by else {
+            return;
+        };
+        if self.degraded.swap(false, Ordering::Relaxed) {
+            tracing::info!(engine, "the engine answers again");
+        }
+        match (&served.result, asked) {
+            (EngineReply::Assembled(outcome), Some(asked)) => {
+                let owns = self.known.last().is_some_and(|it| it.info.owns_compaction);
+                self.goods.remember(session, asked, outcome, owns);
+            }
+            (EngineReply::Compacted(compacted), _) if compacted.compacted => {
+                self.goods.outdate(session);
+            }
+            (EngineReply::Maintained(maintained), _) if maintained.changed => {
+                self.goods.outdate(session);
+            }
+            (_, _) => {}
+        }
+    }
 }
 
 impl<S> Layer<S> for FallbackLayer {
@@ -25,7 +73,7 @@ impl<S> Layer<S> for FallbackLayer {
     fn layer(&self, inner: S) -> Fallback<S> {
         Fallback {
             inner,
-            degraded: Arc::clone(&self.degraded),
+            layer: self.clone(),
         }
     }
 }
@@ -37,7 +85,7 @@ impl<S> Layer<S> for FallbackLayer {
 #[derive(Clone, Debug)]
 pub(crate) struct Fallback<S> {
     inner: S,
-    degraded: Arc<AtomicBool>,
+    layer: FallbackLayer,
 }
 
 impl<S> Service<Call> for Fallback<S>
@@ -57,24 +105,27 @@ where
         #[cfg(feature = "local")]
         crate::local::warm_up();
         let substitute = Substitute::of(&call.request);
-        let traffic = call.traffic.clone();
-        let degraded = Arc::clone(&self.degraded);
+        let (session, traffic) = (call.session.id.clone(), call.traffic.clone());
+        let asked = if let EngineRequest::Assemble(request) = &call.request {
+            Asked::of(request)
+        } else {
+            None
+        };
+        let layer = self.layer.clone();
         let answer = self.inner.call(call);
         Box::pin(async move {
             let error = match answer.await {
                 Ok(served) => {
-                    let by_engine = matches!(served.by, ServedBy::Engine(_));
-                    if by_engine && degraded.swap(false, Ordering::Relaxed) {
-                        tracing::info!(engine = %served.by, "the engine answers again");
-                    }
+                    layer.learn(&session, asked.as_ref(), &served);
                     return Ok(served);
                 }
                 Err(error) => error,
             };
-            let Some(result) = substitute.reply().await else {
+            let last = layer.goods.of(&session);
+            let Some(result) = substitute.reply(layer.engine, last).await else {
                 return Err(error);
             };
-            if !degraded.swap(true, Ordering::Relaxed) {
+            if !layer.degraded.swap(true, Ordering::Relaxed) {
                 tracing::warn!(code = error.code(), %error, "the in-process engine serves");
             }
             Ok(Served {
@@ -106,11 +157,19 @@ impl Substitute {
         neutral.map_or(Self::Nothing, Self::Neutral)
     }
 
-    async fn reply(self) -> Option<EngineReply> {
+    #[cfg_attr(
+        not(feature = "local"),
+        expect(
+            unused_variables,
+            clippy::unused_async,
+            reason = "there is no engine in this process"
+        )
+    )]
+    async fn reply(self, engine: FallbackEngine, last: LastGood) -> Option<EngineReply> {
         match self {
             #[cfg(feature = "local")]
             Self::InProcess(request) => {
-                let reply = crate::local::assemble(*request).await;
+                let reply = crate::local::assemble(*request, engine, last).await;
                 Some(EngineReply::Assembled(reply.into()))
             }
             Self::Neutral(reply) => Some(*reply),
@@ -120,82 +179,4 @@ impl Substitute {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use contextwire_engine::{
-        AfterTurn, Assemble, AssembleOutcome, CommitTurn, Compact, Ingest, Ingested, Message,
-        PromptAuthority, Session, SessionId, Transcript,
-    };
-    use tower::ServiceExt;
-
-    use super::*;
-
-    async fn failing(request: EngineRequest) -> Result<Answer, CallError> {
-        let failing = tower::service_fn(|call: Call| async move {
-            call.traffic.count_sent(95);
-            Err::<Answer, _>(CallError::ContractViolation("two results".to_owned()))
-        });
-        let session = Session::new(SessionId::new("s").unwrap());
-        let call = Call::new(session, request, Duration::from_secs(5));
-        FallbackLayer::default().layer(failing).oneshot(call).await
-    }
-
-    #[tokio::test]
-    async fn br_048_a_failed_assemble_gives_the_callers_own_messages_and_the_reason() {
-        let own = Message::from_payload(r#"{"role":"user","content":"hi","x_private":[1e400]}"#);
-        let transcript: Transcript = [own.clone()].into_iter().collect();
-        let request = Assemble {
-            transcript: transcript.clone(),
-            ..Assemble::default()
-        };
-        let served = failing(EngineRequest::Assemble(request)).await.unwrap();
-        assert_eq!(served.by, ServedBy::InProcess);
-        assert_eq!(served.reason.unwrap().code(), "CONTRACT_VIOLATION");
-        assert_eq!(served.traffic.bytes_sent(), 100);
-        let EngineReply::Assembled(AssembleOutcome::Messages(reply)) = served.result else {
-            panic!("an assembled context");
-        };
-        assert_eq!(
-            reply.prompt_authority,
-            Some(PromptAuthority::PreassemblyMayOverflow)
-        );
-        assert!(reply.estimated_tokens > 0, "an honest estimate");
-        assert!(
-            reply
-                .messages
-                .messages(&transcript)
-                .next()
-                .unwrap()
-                .is_same_object(&own)
-        );
-    }
-
-    #[tokio::test]
-    async fn a_failed_ingest_is_neutral_and_a_failed_compact_is_passed_on() {
-        let message = Message::from_payload("{}");
-        let ingest = EngineRequest::Ingest(Ingest {
-            message,
-            is_heartbeat: false,
-        });
-        let served = failing(ingest).await.unwrap();
-        assert_eq!(
-            served.result,
-            EngineReply::Ingested(Ingested { ingested: false })
-        );
-        assert!(
-            failing(EngineRequest::Compact(Compact::default()))
-                .await
-                .is_err()
-        );
-    }
-
-    #[tokio::test]
-    async fn a_failed_after_turn_is_neutral_and_a_failed_commit_is_passed_on() {
-        let served = failing(AfterTurn::default().into()).await.unwrap();
-        assert_eq!(served.by, ServedBy::InProcess);
-        assert_eq!(served.reason.unwrap().code(), "CONTRACT_VIOLATION");
-        let error = failing(CommitTurn::default().into()).await.unwrap_err();
-        assert_eq!(error.code(), "CONTRACT_VIOLATION");
-    }
-}
+mod tests;

@@ -32,6 +32,7 @@ mod deadline;
 mod describe;
 mod error;
 mod fallback;
+mod gate;
 #[cfg(feature = "local")]
 mod local;
 mod neutral;
@@ -58,7 +59,8 @@ pub use contextwire_engine as engine;
 pub use contextwire_proto::handshake;
 pub use error::{CallError, FailureClass};
 pub use options::{
-    ClientOptions, OnEngineFailure, Policy, QuarantineOptions, QuarantineRelease, QuarantineScope,
+    ClientOptions, FallbackEngine, OnEngineFailure, Policy, QuarantineOptions, QuarantineRelease,
+    QuarantineScope,
 };
 pub use quarantine::{QuarantineRecord, Quarantines};
 pub use registry::{

@@ -29,6 +29,17 @@ pub enum Policy {
     Direct,
 }
 
+/// Who answers an Assemble that the engine does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FallbackEngine {
+    /// The windowed rules over the host's list; of an engine that owns compaction, over its last good
+    /// result joined to what came since.
+    #[default]
+    LastGood,
+    /// The list as it is, whatever its size: the host's own check decides.
+    Legacy,
+}
+
 /// For whom a failed engine is barred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QuarantineScope {
@@ -77,6 +88,8 @@ pub struct ClientOptions {
     pub host_id: String,
     /// What happens when the engine does not answer.
     pub on_engine_failure: OnEngineFailure,
+    /// Who answers an Assemble that the engine does not; nobody without the feature `local`.
+    pub fallback: FallbackEngine,
     /// How failures are judged.
     pub policy: Policy,
     /// The id under which the host selects the engine; it need not be the id that the engine gives
@@ -95,6 +108,7 @@ impl Default for ClientOptions {
         Self {
             host_id: "contextwire".to_owned(),
             on_engine_failure: OnEngineFailure::default(),
+            fallback: FallbackEngine::default(),
             policy: Policy::default(),
             engine_id: None,
             owner: None,

@@ -13,6 +13,7 @@ use crate::deadline::DeadlineLayer;
 use crate::describe::{Acquaintance, DescribeLayer};
 use crate::error::CallError;
 use crate::fallback::FallbackLayer;
+use crate::gate::GateLayer;
 use crate::options::{ClientOptions, OnEngineFailure, Policy};
 use crate::quarantine::QuarantineLayer;
 use crate::retry;
@@ -40,8 +41,10 @@ pub(crate) fn stack(stub: Stub, known: Arc<Acquaintance>, options: &ClientOption
         .option_layer(judges.then(retry::layer))
         // Judges each try, and sees what the deadline above cuts off.
         .option_layer(judges.then(|| BreakerLayer::new(Arc::clone(&known))))
+        // A bad context is a failure of its try, for everything above.
+        .layer(GateLayer)
         // What an engine is decides what it is sent.
-        .layer(DescribeLayer(known))
+        .layer(DescribeLayer(Arc::clone(&known)))
         // Sends again what a strict engine rejects, each time with lists of its own from below.
         .layer(CompatLayer::new(strip))
         // Knows what the engine holds; below it there are only wire types.
@@ -50,7 +53,8 @@ pub(crate) fn stack(stub: Stub, known: Arc<Acquaintance>, options: &ClientOption
     match options.on_engine_failure {
         // Sees every failure below, and records who answered above.
         OnEngineFailure::Substitute => {
-            Stack::new(TraceLayer.layer(FallbackLayer::default().layer(engine)))
+            let fallback = FallbackLayer::new(options.fallback, known);
+            Stack::new(TraceLayer.layer(fallback.layer(engine)))
         }
         OnEngineFailure::Fail => Stack::new(TraceLayer.layer(engine)),
     }

@@ -8,7 +8,6 @@ mod wire;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use contextwire_engine::AssembleOutcome;
 use futures_util::future::BoxFuture;
 use tower::{Layer, Service};
 
@@ -19,7 +18,6 @@ pub(crate) use upload::Upload;
 use crate::call::{Answer, Served, ServedBy};
 use crate::describe::KnownCall;
 use crate::error::CallError;
-use crate::request::{EngineReply, EngineRequest};
 use crate::transport::{WireCall, WireReply};
 
 /// Wraps a service of wire calls in [`Sync`].
@@ -75,11 +73,6 @@ where
             engine,
             adaptation,
         } = known;
-        let view_len = if let EngineRequest::Assemble(request) = &call.request {
-            request.transcript.len()
-        } else {
-            0
-        };
         let traffic = call.traffic.clone();
         let mut wire = self.layer.wire_call(call, &engine);
         wire.adaptation = adaptation;
@@ -87,7 +80,7 @@ where
         Box::pin(async move {
             let WireReply { result, said } = answer.await?;
             Ok(Served {
-                result: checked(result, view_len)?,
+                result,
                 by: ServedBy::Engine(engine.info.id.clone()),
                 reason: None,
                 said,
@@ -95,13 +88,4 @@ where
             })
         })
     }
-}
-
-/// A result that points outside the list never reaches the caller (R7.7).
-fn checked(reply: EngineReply, view_len: usize) -> Result<EngineReply, CallError> {
-    if let EngineReply::Assembled(AssembleOutcome::Messages(reply)) = &reply {
-        let problem = |error| CallError::ContractViolation(format!("messages: {error}"));
-        reply.messages.check(view_len).map_err(problem)?;
-    }
-    Ok(reply)
 }
