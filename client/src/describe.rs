@@ -301,3 +301,42 @@ where
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::description;
+
+    #[test]
+    fn a_method_that_is_newer_than_the_engines_minor_is_absent_whatever_it_lists() {
+        let mut engine = description();
+        for (minor, has_maintain, has_commit) in
+            [(0, false, false), (2, true, false), (3, true, true)]
+        {
+            engine.protocol.minor = minor;
+            assert!(has(&engine, Hook::Assemble));
+            assert_eq!(has(&engine, Hook::Maintain), has_maintain, "{minor}");
+            assert_eq!(has(&engine, Hook::CommitTurn), has_commit, "{minor}");
+        }
+        engine.info.methods.retain(|hook| *hook != Hook::Maintain);
+        assert!(!has(&engine, Hook::Maintain));
+    }
+
+    #[test]
+    fn r5_5_the_first_minor_knows_all_of_the_request_but_the_settings_versions() {
+        let request = v1::DescribeRequest::from(HostDescription {
+            id: "host".to_owned(),
+            runtime_settings_versions: vec![1],
+            limits: Limits {
+                max_message_bytes: Some(9),
+                ..Limits::default()
+            },
+            ..HostDescription::default()
+        });
+        let expected = v1::DescribeRequest {
+            runtime_settings_versions: Vec::new(),
+            ..request.clone()
+        };
+        assert_eq!(of_first_minor(&request).unwrap(), expected);
+    }
+}

@@ -40,6 +40,7 @@ mod options;
 mod quarantine;
 mod registry;
 mod request;
+mod requirements;
 mod retry;
 #[cfg(test)]
 mod script;
@@ -67,4 +68,5 @@ pub use registry::{
     Downgrade, EngineRegistry, Lifecycle, Registration, RegistrationError, Resolution,
 };
 pub use request::{EngineReply, EngineRequest};
+pub use requirements::{HostProfile, UnmetRequirement};
 pub use target::{InvalidTarget, Target};
