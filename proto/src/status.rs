@@ -19,9 +19,10 @@ const KEY_BYTES: usize = 48;
 const VALUE_BYTES: usize = 160;
 /// Longest field path and description of a violation.
 const VIOLATION_BYTES: usize = 256;
-/// What a violation costs besides its two texts, at most; also kept for the note on what was cut.
+/// What a violation costs besides its two texts, at most.
 const VIOLATION_FRAME_BYTES: usize = 12;
-const CUT_NOTE_BYTES: usize = 64;
+/// Kept for what wraps the violations and for the note on what was cut.
+const CUT_NOTE_BYTES: usize = 128;
 
 /// A field of a request and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -276,6 +277,22 @@ mod tests {
         let omitted: usize = metadata(&status)["violations_omitted"].parse().unwrap();
         assert_eq!(violations(&status).len() + omitted, 500);
         assert!(violations(&status).len() > 50);
+    }
+
+    #[test]
+    fn violations_that_fill_the_room_to_the_last_byte_leave_some_for_what_wraps_them() {
+        for length in 1..VIOLATION_BYTES {
+            let mut refusal = Refusal::new(Reason::Overloaded, "x".repeat(TEXT_BYTES));
+            for entry in 0..ENTRIES {
+                let key = format!("{entry:0>KEY_BYTES$}");
+                refusal = refusal.with(&key, &"v".repeat(VALUE_BYTES));
+            }
+            for _ in 0..100 {
+                refusal = refusal.violation("f".repeat(length), "d".repeat(VIOLATION_BYTES));
+            }
+            let details = refusal.into_status().details().len();
+            assert!(details <= DETAILS_BYTES, "{details} with {length}");
+        }
     }
 
     proptest! {
