@@ -15,6 +15,8 @@ mod frames;
 #[cfg(test)]
 mod harness;
 #[cfg(test)]
+mod host_calls;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod session;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use contextwire_engine::{Hook, HookId, Reply, Session, Transcript};
+use contextwire_engine::{Hook, HookId, Host, Order, Reply, Scope, Session, Transcript};
 use contextwire_proto::limits;
 use tokio::time::Instant;
 
@@ -31,6 +31,16 @@ pub struct Call {
     /// The host's stored log, for an engine whose own is behind (R3.3). It costs a state in the
     /// request; the messages travel only when the engine asks, and only in streaming hooks.
     pub log: Option<Transcript>,
+    /// Who serves what the engine asks meanwhile; nobody by default (R1.4).
+    pub host: Host,
+    /// Where the host's agent works; opaque to the engine.
+    pub scope: Scope,
+    /// Which operation the call belongs to, for an engine's records only.
+    pub operation: Option<String>,
+    /// Place in the host's order (R7.9). The stack fills it in where it is absent.
+    pub order: Option<Order>,
+    /// Hooks whose effect must not happen any more (R7.2). The stack fills them in.
+    pub abandoned_hooks: Vec<HookId>,
     /// Bytes that this call moved.
     pub traffic: Traffic,
 }
@@ -48,6 +58,11 @@ impl Call {
             deadline: now + budget,
             share_ends: now + limits::share(budget),
             log: None,
+            host: Host::default(),
+            scope: Scope::default(),
+            operation: None,
+            order: None,
+            abandoned_hooks: Vec::new(),
             traffic: Traffic::default(),
         }
     }

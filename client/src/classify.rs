@@ -3,7 +3,8 @@
 use std::error::Error;
 use std::time::Duration;
 
-use contextwire_proto::status::retry_delay;
+use contextwire_engine::Order;
+use contextwire_proto::status::{metadata, retry_delay};
 use contextwire_proto::{Reason, reason_of};
 use tokio::time::Instant;
 use tonic::{Code, Status};
@@ -14,6 +15,9 @@ use crate::error::CallError;
 /// from a dying connection.
 pub(crate) fn classify(status: Status, share_ends: Instant) -> CallError {
     if let Some(reason) = reason_of(&status) {
+        if let Some(recorded) = recorded(reason, &status) {
+            return CallError::Overtaken { recorded };
+        }
         return refused(reason, &status);
     }
     match status.code() {
@@ -46,6 +50,19 @@ pub(crate) fn classify(status: Status, share_ends: Instant) -> CallError {
     }
 }
 
+/// The pair that a lower one lost to (R7.9).
+fn recorded(reason: Reason, status: &Status) -> Option<Order> {
+    if reason != Reason::GenerationConflict {
+        return None;
+    }
+    let carried = metadata(status);
+    let number = |key| carried.get(key)?.parse().ok();
+    Some(Order {
+        host_epoch: number("host_epoch")?,
+        session_seq: Some(number("session_seq")?),
+    })
+}
+
 fn refused(reason: Reason, status: &Status) -> CallError {
     CallError::Refused {
         reason,
@@ -68,6 +85,7 @@ fn innermost(status: &Status) -> String {
 
 #[cfg(test)]
 mod tests {
+    use contextwire_proto::Refusal;
     use contextwire_proto::status::status;
 
     use super::*;
@@ -98,6 +116,20 @@ mod tests {
         assert_eq!(fired.code(), "DEADLINE_EXCEEDED");
         let early = classify(Status::cancelled("operation was canceled"), later());
         assert_eq!(early.code(), "UNREACHABLE");
+    }
+
+    #[tokio::test]
+    async fn r7_9_a_generation_conflict_carries_the_recorded_pair() {
+        let refusal = Refusal::new(Reason::GenerationConflict, "too late")
+            .with("host_epoch", &7)
+            .with("session_seq", &9);
+        let CallError::Overtaken { recorded } = classify(refusal.into_status(), later()) else {
+            panic!("overtaken");
+        };
+        assert_eq!((recorded.host_epoch, recorded.session_seq), (7, Some(9)));
+        // Without a pair there is nothing to raise above.
+        let bare = classify(status(Reason::GenerationConflict, "too late"), later());
+        assert_eq!(bare.code(), "GENERATION_CONFLICT");
     }
 
     #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contextwire_engine::Hook;
+use contextwire_engine::{Hook, Order};
 use contextwire_proto::Reason;
 use tonic::Status;
 
@@ -47,6 +47,13 @@ pub enum CallError {
         /// When to try again, where the engine said so.
         retry_after: Option<Duration>,
     },
+    /// Another host's call, or a later one of this host, was recorded for the session already
+    /// (R7.9). Nothing changed.
+    #[error("the session is at {} of host epoch {} already", .recorded.session_seq.unwrap_or_default(), .recorded.host_epoch)]
+    Overtaken {
+        /// The highest recorded pair.
+        recorded: Order,
+    },
     /// The engine's answer does not keep the contract.
     #[error("the engine broke the contract: {0}")]
     ContractViolation(String),
@@ -87,7 +94,8 @@ impl CallError {
             Self::DeadlineExceeded { .. } | Self::Unreachable { .. } => FailureClass::Transient,
             Self::Refused { reason, .. } => class_of(*reason),
             Self::ContractViolation(_) => FailureClass::Contract,
-            Self::Incompatible { .. }
+            Self::Overtaken { .. }
+            | Self::Incompatible { .. }
             | Self::Absent { .. }
             | Self::Unsupported(_)
             | Self::MessageTooLarge { .. }
@@ -101,6 +109,7 @@ impl CallError {
             Self::DeadlineExceeded { .. } => "DEADLINE_EXCEEDED",
             Self::Unreachable { .. } => "UNREACHABLE",
             Self::Refused { reason, .. } => reason.name(),
+            Self::Overtaken { .. } => Reason::GenerationConflict.name(),
             Self::ContractViolation(_) => "CONTRACT_VIOLATION",
             Self::Incompatible { .. } => "VERSION_UNSUPPORTED",
             Self::Absent { .. } => Reason::MethodAbsent.name(),

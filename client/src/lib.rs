@@ -30,17 +30,22 @@ mod deadline;
 mod describe;
 mod error;
 mod fallback;
+mod fence;
+mod host_call;
 #[cfg(feature = "local")]
 mod local;
 mod neutral;
 mod options;
+mod order;
 mod request;
+mod session_host;
 mod stack;
 pub mod store;
 mod sync;
 mod target;
 mod trace;
 mod transport;
+mod wall_clock;
 
 pub use call::{Answer, Call, Served, ServedBy, Traffic};
 pub use client::EngineClient;
@@ -50,4 +55,5 @@ pub use contextwire_proto::handshake;
 pub use error::{CallError, FailureClass};
 pub use options::{ClientOptions, OnEngineFailure};
 pub use request::{EngineReply, EngineRequest};
+pub use session_host::{HostModel, ModelAnswer, SessionHost};
 pub use target::{InvalidTarget, Target};

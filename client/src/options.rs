@@ -19,6 +19,11 @@ pub struct ClientOptions {
     pub host_id: String,
     /// What happens when the engine does not answer.
     pub on_engine_failure: OnEngineFailure,
+    /// The highest epoch that this host used before, where it stores it (R7.9). Without one the
+    /// clock alone keeps a restarted host above its past; see [`EngineClient::host_epoch`].
+    ///
+    /// [`EngineClient::host_epoch`]: crate::EngineClient::host_epoch
+    pub last_host_epoch: Option<u64>,
     /// Largest gRPC message in bytes, each way; the smaller of this and the engine's holds.
     pub max_message_bytes: usize,
 }
@@ -28,6 +33,7 @@ impl Default for ClientOptions {
         Self {
             host_id: "contextwire".to_owned(),
             on_engine_failure: OnEngineFailure::default(),
+            last_host_epoch: None,
             max_message_bytes: limits::MESSAGE_BYTES,
         }
     }

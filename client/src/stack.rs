@@ -11,7 +11,10 @@ use crate::deadline::DeadlineLayer;
 use crate::describe::{Acquaintance, DescribeLayer};
 use crate::error::CallError;
 use crate::fallback::FallbackLayer;
+use crate::fence::FenceLayer;
+use crate::host_call::HostCallBook;
 use crate::options::{ClientOptions, OnEngineFailure};
+use crate::order::{HostOrder, OrderLayer};
 use crate::sync::SyncLayer;
 use crate::trace::TraceLayer;
 use crate::transport::Transport;
@@ -20,15 +23,24 @@ use crate::transport::Transport;
 pub(crate) type Stack = BoxCloneSyncService<Call, Answer, CallError>;
 
 /// Builds the stack over a stub.
-pub(crate) fn stack(stub: Stub, known: Arc<Acquaintance>, options: &ClientOptions) -> Stack {
+pub(crate) fn stack(
+    stub: Stub,
+    (known, order): (Arc<Acquaintance>, Arc<HostOrder>),
+    options: &ClientOptions,
+) -> Stack {
+    let host_calls = Arc::new(HostCallBook::new());
     let engine = ServiceBuilder::new()
+        // Sees that nobody answered, deadlines included, before a substitute acts.
+        .layer(FenceLayer::new(Arc::clone(&host_calls)))
         // Every phase below, connecting included, is inside the engine's share.
         .layer(DeadlineLayer)
+        // One place in the order for all attempts below.
+        .layer(OrderLayer(order))
         // What an engine is decides what it is sent.
         .layer(DescribeLayer(known))
         // Knows what the engine holds; below it there are only wire types.
         .layer(SyncLayer::new(options.max_message_bytes))
-        .service(Transport::new(stub));
+        .service(Transport::new(stub, host_calls));
     match options.on_engine_failure {
         // Sees every failure below, and records who answered above.
         OnEngineFailure::Substitute => {

@@ -6,9 +6,10 @@ mod linger;
 mod rpc;
 mod timeout;
 
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use contextwire_engine::Reply;
+use contextwire_engine::{HookId, Host, Reply};
 use contextwire_proto::convert::{
     AfterTurnStart, AssembleStart, BootstrapStart, CommitTurnRequest, CompactStart, DisposeRequest,
     EndSubagentRequest, IngestBatchRequest, IngestRequest, MaintainStart,
@@ -23,6 +24,7 @@ use tower::Service;
 use crate::call::Traffic;
 use crate::connect::Stub;
 use crate::error::CallError;
+use crate::host_call::{AttemptCalls, HostCallBook};
 use crate::request::EngineReply;
 use crate::sync::Upload;
 
@@ -37,6 +39,9 @@ use rpc::{
 #[derive(Debug)]
 pub(crate) struct WireCall {
     pub(crate) request: WireRequest,
+    pub(crate) hook_id: HookId,
+    /// Who serves what the engine asks meanwhile.
+    pub(crate) host: Host,
     pub(crate) share_ends: Instant,
     /// Largest message that may be sent, in bytes.
     pub(crate) max_bytes: usize,
@@ -72,14 +77,16 @@ pub(crate) struct WireReply {
 #[derive(Clone, Debug)]
 pub(crate) struct Transport {
     stub: Stub,
+    host_calls: Arc<HostCallBook>,
     /// Calls that were given up and are being closed.
     closing: TaskTracker,
 }
 
 impl Transport {
-    pub(crate) fn new(stub: Stub) -> Self {
+    pub(crate) fn new(stub: Stub, host_calls: Arc<HostCallBook>) -> Self {
         Self {
             stub,
+            host_calls,
             closing: TaskTracker::new(),
         }
     }
@@ -98,6 +105,8 @@ impl Service<WireCall> for Transport {
         let stop = CancellationToken::new();
         let WireCall {
             request,
+            hook_id,
+            host,
             share_ends,
             max_bytes,
             traffic,
@@ -108,9 +117,21 @@ impl Service<WireCall> for Transport {
             share_ends,
             max_bytes,
             traffic,
+            calls: AttemptCalls {
+                book: Arc::clone(&self.host_calls),
+                hook_id,
+                host,
+                ends: share_ends,
+            },
         };
         let work = send(exchange, request);
-        Box::pin(Linger::new(work, stop, self.closing.clone()))
+        let answer = Linger::new(work, stop, self.closing.clone());
+        let host_calls = Arc::clone(&self.host_calls);
+        Box::pin(async move {
+            let answer = answer.await?;
+            host_calls.settled(hook_id);
+            Ok(answer)
+        })
     }
 }
 

@@ -73,6 +73,21 @@ impl<H: StreamingHook> Frames<H> {
         let _gone = self.outbound.send(Ok(frame.into())).await.is_err();
     }
 
+    /// Sends a frame of at most `max_bytes`; a longer one stays here and its size is the error.
+    pub(crate) async fn send_within(
+        &self,
+        frame: EngineFrame<H::Result>,
+        max_bytes: usize,
+    ) -> Result<(), usize> {
+        let wire = H::EngineWire::from(frame);
+        let bytes = wire.encoded_len();
+        if bytes > max_bytes {
+            return Err(bytes);
+        }
+        let _gone = self.outbound.send(Ok(wire)).await.is_err();
+        Ok(())
+    }
+
     /// Ends the call with its result. One over the limit cannot be cut into parts (R3.10), and
     /// the transport would report it as a broken connection.
     pub(crate) async fn finish(&self, result: H::Result, max_bytes: usize) {

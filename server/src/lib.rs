@@ -14,6 +14,7 @@ mod drain;
 mod engine_call;
 mod frames;
 mod hook;
+mod host_call;
 mod intake;
 mod listen;
 mod log;

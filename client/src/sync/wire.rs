@@ -37,6 +37,10 @@ impl SyncLayer {
         let mut cx = CallContext::new(call.hook_id, call.session.clone());
         cx.attempt = call.attempt;
         cx.budget = Some(call.share());
+        cx.order = call.order;
+        cx.abandoned_hooks = call.abandoned_hooks;
+        cx.scope = call.scope;
+        cx.operation = call.operation;
         cx.log_head = call.log.as_ref().map(Transcript::state);
         let max_bytes = self.max_bytes(engine);
         let lists = Lists {
@@ -48,6 +52,8 @@ impl SyncLayer {
         };
         WireCall {
             request: lists.wire_request(call.request),
+            hook_id: call.hook_id,
+            host: call.host,
             share_ends: call.share_ends,
             max_bytes,
             traffic: call.traffic,

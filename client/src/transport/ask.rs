@@ -23,6 +23,7 @@ impl Exchange {
             share_ends,
             max_bytes,
             traffic,
+            calls: _,
         } = self;
         let request = R::RequestWire::from(*request);
         let bytes = request.encoded_len();

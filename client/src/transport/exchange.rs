@@ -1,12 +1,17 @@
 //! One streaming call from its start to its one result: reads while it writes (R1.8), answers what
 //! the engine asks, cancels in band.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
 
 use contextwire_engine::HostCallError;
-use contextwire_proto::frame::{CancelReason, EngineFrame, HostCallResult, HostFrame};
+use contextwire_proto::frame::{
+    CancelReason, EngineFrame, HostCallRequest, HostCallResult, HostFrame,
+};
 use contextwire_proto::{Reason, limits};
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
 use prost::Message as _;
 use tokio::sync::mpsc;
 use tokio::task::coop::consume_budget;
@@ -21,6 +26,7 @@ use crate::call::Traffic;
 use crate::classify::classify;
 use crate::connect::Stub;
 use crate::error::CallError;
+use crate::host_call::AttemptCalls;
 use crate::sync::Upload;
 
 /// Frames that may wait for the connection; parts stay with the upload until there is room.
@@ -35,6 +41,7 @@ pub(crate) struct Exchange {
     pub(crate) share_ends: Instant,
     pub(crate) max_bytes: usize,
     pub(crate) traffic: Traffic,
+    pub(crate) calls: AttemptCalls,
 }
 
 impl Exchange {
@@ -72,6 +79,8 @@ impl Exchange {
             waiting: VecDeque::from([HostFrame::Start(start)]),
             inbound: Inbound::Opening(opening),
             upload,
+            open_calls: HashSet::new(),
+            at_work: FuturesUnordered::new(),
             result: None,
             exchange: &self,
         };
@@ -111,6 +120,9 @@ struct Conversation<'a, R: StreamingRpc> {
     waiting: VecDeque<HostFrame<R::Start>>,
     inbound: Inbound<R::EngineWire>,
     upload: &'a mut Upload,
+    /// Host calls whose results are not on their way yet.
+    open_calls: HashSet<String>,
+    at_work: FuturesUnordered<BoxFuture<'static, HostCallResult>>,
     result: Option<R::Result>,
     exchange: &'a Exchange,
 }
@@ -134,6 +146,9 @@ impl<R: StreamingRpc> Conversation<'_, R> {
                         room.send(wire);
                     }
                 }
+                Some(result) = self.at_work.next(), if !self.at_work.is_empty() => {
+                    self.waiting.push_back(HostFrame::HostCallResult(Box::new(result)));
+                }
                 frame = self.inbound.next() => match frame.map_err(|status| self.failed(status))? {
                     Some(wire) => self.receive(wire)?,
                     None => return self.ended(),
@@ -151,11 +166,45 @@ impl<R: StreamingRpc> Conversation<'_, R> {
         let part = || self.upload.next_part().map(HostFrame::Transcript);
         let frame = self.waiting.pop_front().or_else(part);
         let Some(frame) = frame else { return Ok(None) };
-        let wire = R::HostWire::from(frame);
+        let call_id = match &frame {
+            HostFrame::HostCallResult(result) => Some(result.call_id.clone()),
+            HostFrame::Start(_) | HostFrame::Transcript(_) | HostFrame::Cancel(_) => None,
+        };
+        let mut wire = R::HostWire::from(frame);
+        if let Some(call_id) = call_id {
+            self.open_calls.remove(&call_id);
+            // An outcome that no message may carry fails its call, not the hook.
+            if let Err(error) = check_size(wire.encoded_len(), self.exchange.max_bytes) {
+                let error = HostCallError::new(error.code(), error.to_string());
+                wire = R::HostWire::from(HostFrame::HostCallResult(Box::new(HostCallResult {
+                    call_id,
+                    outcome: Err(error),
+                })));
+            }
+        }
         let bytes = wire.encoded_len();
         check_size(bytes, self.exchange.max_bytes)?;
         self.exchange.traffic.count_sent(bytes);
         Ok(Some(wire))
+    }
+
+    /// Serves a call of the engine beside the conversation.
+    fn serve(&mut self, call: HostCallRequest) -> Result<(), CallError> {
+        if self.frames.is_none() || self.exchange.stop.is_cancelled() {
+            // Nobody would be told.
+            return Ok(());
+        }
+        if self.open_calls.len() >= limits::OPEN_HOST_CALLS {
+            return Err(violation(
+                "more host calls at once than the contract allows",
+            ));
+        }
+        if !self.open_calls.insert(call.call_id.clone()) {
+            return Err(violation("two host calls of one id at once"));
+        }
+        let calls = self.exchange.calls.clone();
+        self.at_work.push(Box::pin(calls.serve(call)));
+        Ok(())
     }
 
     fn receive(&mut self, wire: R::EngineWire) -> Result<(), CallError> {
@@ -172,12 +221,16 @@ impl<R: StreamingRpc> Conversation<'_, R> {
                 }
                 self.result = Some(*result);
                 self.frames = None;
+                self.at_work.clear();
             }
             EngineFrame::NeedTranscript(need) => self.upload.answer(&need)?,
-            EngineFrame::HostCall(call) => self.waiting.push_back(unavailable(call.call_id)),
+            EngineFrame::HostCall(call) => self.serve(*call)?,
             // A newer engine's frame that this host can do without.
             EngineFrame::Unknown => {}
-            EngineFrame::Progress(progress, _) => {
+            EngineFrame::Progress(progress, applied) => {
+                if let Some((list, state)) = applied {
+                    self.upload.applied(list, &state);
+                }
                 tracing::debug!(phase = %progress.phase, fraction = progress.fraction, "the engine is at work");
             }
         }
@@ -204,6 +257,7 @@ impl<R: StreamingRpc> Conversation<'_, R> {
             CancelReason::CallerAbort
         };
         self.upload.abandon_parts();
+        self.at_work.clear();
         self.waiting.clear();
         self.waiting.push_back(HostFrame::Cancel(reason));
     }
@@ -211,12 +265,4 @@ impl<R: StreamingRpc> Conversation<'_, R> {
 
 fn violation(problem: impl Into<String>) -> CallError {
     CallError::ContractViolation(problem.into())
-}
-
-/// This host serves no calls back; saying so is an answer (R1.4).
-fn unavailable<S>(call_id: String) -> HostFrame<S> {
-    HostFrame::HostCallResult(Box::new(HostCallResult {
-        call_id,
-        outcome: Err(HostCallError::unavailable()),
-    }))
 }
