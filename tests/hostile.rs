@@ -4,6 +4,7 @@
 mod connections;
 mod engine;
 mod frames;
+mod host_calls;
 mod last_words;
 
 use std::time::Duration;

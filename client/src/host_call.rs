@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use contextwire_engine::{HookId, Host, HostCall, HostCallError, HostReply};
+use contextwire_proto::call_id::fingerprint;
 use contextwire_proto::frame::{HostCallRequest, HostCallResult};
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Shared};
+use futures_util::future::{BoxFuture, Shared, WeakShared};
 use lru::LruCache;
 use tokio::time::{Instant, timeout};
 
@@ -38,13 +39,25 @@ struct Calls {
     known: HashMap<String, Known>,
 }
 
-/// An outcome, or what will be one.
+/// A call that was served before, or is being served.
 #[derive(Clone, Debug)]
 struct Known {
-    outcome: Shared<BoxFuture<'static, Outcome>>,
-    /// Whether it changes the host's transcript, which must not be left half-way.
-    is_rewrite: bool,
+    /// What it asked for.
+    fingerprint: [u8; 32],
+    outcome: Serving,
 }
+
+/// An outcome, or what will be one.
+#[derive(Clone, Debug)]
+enum Serving {
+    /// Goes on when nobody waits: it changes the host's transcript, which is not left half-way.
+    Rewrite(Pending),
+    /// Ends when nobody waits: a model is not paid for nothing.
+    WhileAwaited(WeakShared<BoxFuture<'static, Outcome>>),
+    Done(Box<Outcome>),
+}
+
+type Pending = Shared<BoxFuture<'static, Outcome>>;
 
 /// What one attempt of a hook may ask of its host.
 #[derive(Clone, Debug)]
@@ -72,14 +85,11 @@ impl HostCallBook {
     /// is inside the host's store already (R7.2).
     pub(crate) async fn abandon(&self, hook_id: HookId) {
         let hook = self.hook(hook_id);
-        let rewrites: Vec<_> = {
+        let rewrites: Vec<Pending> = {
             let mut calls = hook.lock();
             calls.abandoned = true;
             let known = calls.known.values();
-            known
-                .filter(|known| known.is_rewrite)
-                .map(|known| known.outcome.clone())
-                .collect()
+            known.filter_map(Known::rewrite).collect()
         };
         for rewrite in rewrites {
             // Told to nobody: the hook is given up.
@@ -96,21 +106,25 @@ impl HostCallBook {
     }
 }
 
-impl Hook {
-    fn lock(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+impl Known {
+    fn rewrite(&self) -> Option<Pending> {
+        if let Serving::Rewrite(pending) = &self.outcome {
+            Some(pending.clone())
+        } else {
+            None
+        }
     }
 
-    fn forget(&self, call_id: &str) {
-        self.lock().known.remove(call_id);
-    }
-
-    fn remember(&self, call_id: String, outcome: Outcome) {
-        let known = Known {
-            outcome: std::future::ready(outcome).boxed().shared(),
-            is_rewrite: false,
-        };
-        self.lock().known.insert(call_id, known);
+    /// What there is to wait for; `None` where the call has to be served anew.
+    fn pending(&self) -> Option<Pending> {
+        match &self.outcome {
+            Serving::Rewrite(pending) => Some(pending.clone()),
+            Serving::WhileAwaited(pending) => pending.upgrade(),
+            Serving::Done(outcome) => {
+                let outcome = Outcome::clone(outcome);
+                Some(std::future::ready(outcome).boxed().shared())
+            }
+        }
     }
 }
 
@@ -123,93 +137,86 @@ impl AttemptCalls {
             call,
         } = request;
         let left = self.ends.saturating_duration_since(Instant::now());
-        let within = wanted.min(left);
-        let outcome = match call {
-            Some(call) => self.outcome(&call_id, call, within).await,
-            None => Err(HostCallError::new(
-                "UNSUPPORTED",
-                "this host does not know this kind of call",
-            )),
-        };
+        let outcome = self.outcome(&call_id, call, wanted.min(left)).await;
         HostCallResult { call_id, outcome }
     }
 
-    async fn outcome(&self, call_id: &str, call: HostCall, within: Duration) -> Outcome {
+    async fn outcome(&self, call_id: &str, call: Option<HostCall>, within: Duration) -> Outcome {
         if !self.host.is_available() {
             return Err(HostCallError::unavailable());
         }
-        let hook = self.book.hook(self.hook_id);
-        let host = self.host.clone();
-        let known = {
-            let calls = hook.lock();
-            if calls.abandoned {
-                return Err(abandoned());
-            }
-            calls.known.get(call_id).cloned()
+        let Some(call) = call else {
+            let message = "this host does not know this kind of call";
+            return Err(HostCallError::new("UNSUPPORTED", message));
         };
-        if let Some(known) = known {
-            return in_time(within, known.outcome).await;
-        }
-        match call {
-            HostCall::Rewrite(_) => hook.rewrite(call_id, host, call, within).await,
+        if matches!(call, HostCall::ReadTranscript(_)) {
             // Nothing changes by it, and a page is large.
-            HostCall::ReadTranscript(_) => in_time(within, contained(host, call)).await,
-            HostCall::Complete(_) | HostCall::DelegateCompaction(_) => {
-                let outcome = in_time(within, contained(host, call)).await;
-                if lasts(&outcome) {
-                    hook.remember(call_id.to_owned(), outcome.clone());
-                }
-                outcome
-            }
+            return in_time(within, contained(self.host.clone(), call)).await;
         }
-    }
-}
-
-impl Hook {
-    /// A rewrite is never left half-way: it goes on when the engine does not wait for it any more,
-    /// and a second attempt gets its outcome.
-    async fn rewrite(
-        &self,
-        call_id: &str,
-        host: Host,
-        call: HostCall,
-        within: Duration,
-    ) -> Outcome {
-        let outcome = {
-            let mut calls = self.lock();
-            // Between the look above and now.
-            if calls.abandoned {
-                return Err(abandoned());
-            }
-            let task = tokio::spawn(contained(host, call));
-            let outcome = async move { task.await.unwrap_or_else(|_| Err(broken())) };
-            let known = Known {
-                outcome: outcome.boxed().shared(),
-                is_rewrite: true,
-            };
-            let outcome = known.outcome.clone();
-            calls.known.insert(call_id.to_owned(), known);
-            outcome
-        };
-        let outcome = in_time(within, outcome).await;
-        if !lasts(&outcome) && !is_timeout(&outcome) {
-            self.forget(call_id);
+        let hook = self.book.hook(self.hook_id);
+        let pending = hook.serve(call_id, self.host.clone(), call)?;
+        let outcome = in_time(within, pending.clone()).await;
+        // While the work goes on, a second attempt waits for it as well.
+        if pending.peek().is_some() {
+            hook.settle(call_id, &outcome);
         }
         outcome
     }
 }
 
-/// Whether a second attempt gets the same outcome. What may succeed later is asked again.
-fn lasts(outcome: &Outcome) -> bool {
-    outcome
-        .as_ref()
-        .map_or_else(|error| !error.retryable, |_| true)
-}
+impl Hook {
+    /// Serves a call once, whatever the attempt.
+    fn serve(&self, call_id: &str, host: Host, call: HostCall) -> Result<Pending, HostCallError> {
+        let mut calls = self.lock();
+        if calls.abandoned {
+            let message = "the host went on without this hook";
+            return Err(HostCallError::new("HOOK_CLOSED", message));
+        }
+        let fingerprint = fingerprint(&call);
+        if let Some(known) = calls.known.get(call_id) {
+            if known.fingerprint != fingerprint {
+                let message = "a host call of this id asked for something else before";
+                return Err(HostCallError::new("IDEMPOTENCY_CONFLICT", message));
+            }
+            if let Some(pending) = known.pending() {
+                return Ok(pending);
+            }
+        }
+        let is_rewrite = matches!(call, HostCall::Rewrite(_));
+        let served = contained(host, call);
+        let (pending, outcome) = if is_rewrite {
+            let task = tokio::spawn(served);
+            let task = async move { task.await.unwrap_or_else(|_| Err(broken())) };
+            let pending = task.boxed().shared();
+            (pending.clone(), Some(Serving::Rewrite(pending)))
+        } else {
+            let pending = served.boxed().shared();
+            let weak = pending.downgrade();
+            (pending, weak.map(Serving::WhileAwaited))
+        };
+        if let Some(outcome) = outcome {
+            let known = Known {
+                fingerprint,
+                outcome,
+            };
+            calls.known.insert(call_id.to_owned(), known);
+        }
+        Ok(pending)
+    }
 
-const TIMEOUT: &str = "TIMEOUT";
+    /// The call has its outcome. What may succeed later is asked again in a second attempt.
+    fn settle(&self, call_id: &str, outcome: &Outcome) {
+        let mut calls = self.lock();
+        if outcome.as_ref().is_err_and(|error| error.retryable) {
+            calls.known.remove(call_id);
+        } else if let Some(known) = calls.known.get_mut(call_id) {
+            known.outcome = Serving::Done(Box::new(outcome.clone()));
+        }
+    }
 
-fn is_timeout(outcome: &Outcome) -> bool {
-    matches!(outcome, Err(error) if error.reason == TIMEOUT)
+    fn lock(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 async fn in_time(within: Duration, outcome: impl Future<Output = Outcome>) -> Outcome {
@@ -217,7 +224,7 @@ async fn in_time(within: Duration, outcome: impl Future<Output = Outcome>) -> Ou
         let message = format!("the host did not answer within {within:?}");
         Err(HostCallError {
             retryable: true,
-            ..HostCallError::new(TIMEOUT, message)
+            ..HostCallError::new("TIMEOUT", message)
         })
     })
 }
@@ -233,10 +240,6 @@ async fn contained(host: Host, call: HostCall) -> Outcome {
 
 fn broken() -> HostCallError {
     HostCallError::new("FAILED", "the host failed while it served the call")
-}
-
-fn abandoned() -> HostCallError {
-    HostCallError::new("HOOK_CLOSED", "the host went on without this hook")
 }
 
 #[cfg(test)]

@@ -12,10 +12,9 @@ use crate::v1;
 
 /// Mints the ids of the host calls of one attempt of a hook.
 ///
-/// An id is the hex of SHA-256 over the hook's id (its text), the kind (its field number in
-/// `HostCall`, one byte), the encoded request with its length before it (8 bytes, big-endian), and
-/// how often this hook has asked for exactly that before (4 bytes, big-endian). A host takes it as
-/// it comes; only the engine's own attempts have to agree.
+/// An id is the hex of SHA-256 over the hook's id (its text), the call's [`fingerprint`], and how
+/// often this hook has asked for exactly that before (4 bytes, big-endian). A host takes it as it
+/// comes; only the engine's own attempts have to agree.
 #[derive(Debug)]
 pub struct CallIds {
     hook_id: HookId,
@@ -44,20 +43,25 @@ impl CallIds {
     }
 
     fn hash(&self, call: &HostCall) -> Sha256 {
-        let request = HostCallRequest {
-            call_id: String::new(),
-            timeout: std::time::Duration::ZERO,
-            call: Some(call.clone()),
-        };
-        // Its maps are ordered, so equal requests have equal bytes.
-        let request = v1::HostCall::from(request).encode_to_vec();
-        let length = u64::try_from(request.len()).unwrap_or(u64::MAX);
         Sha256::new()
             .chain_update(self.hook_id.to_string())
-            .chain_update([kind(call)])
-            .chain_update(length.to_be_bytes())
-            .chain_update(request)
+            .chain_update(fingerprint(call))
     }
+}
+
+/// What a host call asks for, as 32 bytes: SHA-256 over its kind (its field number in `HostCall`,
+/// one byte) and the encoded request. Equal requests have equal ones; its maps are ordered.
+pub fn fingerprint(call: &HostCall) -> [u8; 32] {
+    let request = HostCallRequest {
+        call_id: String::new(),
+        timeout: std::time::Duration::ZERO,
+        call: Some(call.clone()),
+    };
+    Sha256::new()
+        .chain_update([kind(call)])
+        .chain_update(v1::HostCall::from(request).encode_to_vec())
+        .finalize()
+        .into()
 }
 
 fn kind(call: &HostCall) -> u8 {

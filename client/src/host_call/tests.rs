@@ -182,3 +182,71 @@ async fn a_host_that_fails_or_serves_nothing_or_does_not_know_the_kind_answers_w
     let unknown = place.attempt().serve(foreign).await;
     assert_eq!(unknown.outcome.unwrap_err().reason, "UNSUPPORTED");
 }
+
+#[tokio::test]
+async fn h_cbk_05_the_same_id_for_something_else_is_a_conflict() {
+    let place = Place::with(Counting::default());
+    let attempt = place.attempt();
+    assert!(attempt.clone().serve(complete("a")).await.outcome.is_ok());
+    let other = LlmComplete {
+        max_tokens: Some(1),
+        ..LlmComplete::default()
+    };
+    let conflict = attempt.serve(request("a", HostCall::Complete(other))).await;
+    let reason = conflict.outcome.unwrap_err().reason;
+    assert_eq!(reason, "IDEMPOTENCY_CONFLICT");
+    assert_eq!(place.served(), 1);
+}
+
+/// A model that takes its time, and says when nobody waits for it any more.
+#[derive(Default)]
+struct Thinking {
+    asked: AtomicU32,
+    left: Arc<AtomicU32>,
+    go_on: Notify,
+}
+
+struct Leaving(Arc<AtomicU32>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl HostCalls for Thinking {
+    fn serve(&self, _: HostCall) -> HostAnswer<'_> {
+        Box::pin(async {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            let _leaving = Leaving(Arc::clone(&self.left));
+            self.go_on.notified().await;
+            Ok(HostReply::Completed(<_>::default()))
+        })
+    }
+}
+
+#[tokio::test]
+async fn h_cbk_04_a_model_is_asked_once_by_two_who_wait_and_left_when_nobody_does() {
+    let model = Arc::new(Thinking::default());
+    let attempt = || AttemptCalls {
+        book: Arc::new(HostCallBook::new()),
+        hook_id: HookId::mint(),
+        host: Host::new(Arc::<Thinking>::clone(&model)),
+        ends: Instant::now() + Duration::from_mins(1),
+    };
+    let both = attempt();
+    let mut one = Box::pin(both.clone().serve(complete("a")));
+    let mut other = Box::pin(both.serve(complete("a")));
+    assert!(futures_util::poll!(&mut one).is_pending());
+    assert!(futures_util::poll!(&mut other).is_pending());
+    drop(one);
+    assert_eq!(model.left.load(Ordering::SeqCst), 0);
+    model.go_on.notify_one();
+    assert!(other.await.outcome.is_ok());
+    assert_eq!(model.asked.load(Ordering::SeqCst), 1);
+
+    let mut alone = Box::pin(attempt().serve(complete("a")));
+    assert!(futures_util::poll!(&mut alone).is_pending());
+    drop(alone);
+    assert_eq!(model.left.load(Ordering::SeqCst), 2);
+}

@@ -1,7 +1,7 @@
 //! One streaming call from its start to its one result: reads while it writes (R1.8), answers what
 //! the engine asks, cancels in band.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::pin::Pin;
 
 use contextwire_engine::HostCallError;
@@ -31,6 +31,9 @@ use crate::sync::Upload;
 
 /// Frames that may wait for the connection; parts stay with the upload until there is room.
 const OUTGOING: usize = 4;
+
+/// Host calls over the limit that an engine may be refused before it has read the refusals.
+const REFUSED_HOST_CALLS: usize = 64;
 
 /// What a call on the wire needs.
 #[derive(Debug)]
@@ -79,7 +82,7 @@ impl Exchange {
             waiting: VecDeque::from([HostFrame::Start(start)]),
             inbound: Inbound::Opening(opening),
             upload,
-            open_calls: HashSet::new(),
+            open_calls: 0,
             at_work: FuturesUnordered::new(),
             result: None,
             exchange: &self,
@@ -121,7 +124,7 @@ struct Conversation<'a, R: StreamingRpc> {
     inbound: Inbound<R::EngineWire>,
     upload: &'a mut Upload,
     /// Host calls whose results are not on their way yet.
-    open_calls: HashSet<String>,
+    open_calls: usize,
     at_work: FuturesUnordered<BoxFuture<'static, HostCallResult>>,
     result: Option<R::Result>,
     exchange: &'a Exchange,
@@ -172,7 +175,7 @@ impl<R: StreamingRpc> Conversation<'_, R> {
         };
         let mut wire = R::HostWire::from(frame);
         if let Some(call_id) = call_id {
-            self.open_calls.remove(&call_id);
+            self.open_calls = self.open_calls.saturating_sub(1);
             // An outcome that no message may carry fails its call, not the hook.
             if let Err(error) = check_size(wire.encoded_len(), self.exchange.max_bytes) {
                 let error = HostCallError::new(error.code(), error.to_string());
@@ -194,16 +197,24 @@ impl<R: StreamingRpc> Conversation<'_, R> {
             // Nobody would be told.
             return Ok(());
         }
-        if self.open_calls.len() >= limits::OPEN_HOST_CALLS {
-            return Err(violation(
-                "more host calls at once than the contract allows",
-            ));
+        self.open_calls += 1;
+        if self.open_calls <= limits::OPEN_HOST_CALLS {
+            let calls = self.exchange.calls.clone();
+            self.at_work.push(Box::pin(calls.serve(call)));
+            return Ok(());
         }
-        if !self.open_calls.insert(call.call_id.clone()) {
-            return Err(violation("two host calls of one id at once"));
+        if self.open_calls > REFUSED_HOST_CALLS {
+            return Err(violation("host calls without end"));
         }
-        let calls = self.exchange.calls.clone();
-        self.at_work.push(Box::pin(calls.serve(call)));
+        let message = format!("more than {} host calls at once", limits::OPEN_HOST_CALLS);
+        self.waiting
+            .push_back(HostFrame::HostCallResult(Box::new(HostCallResult {
+                call_id: call.call_id,
+                outcome: Err(HostCallError {
+                    retryable: true,
+                    ..HostCallError::new("RESOURCE_EXHAUSTED", message)
+                }),
+            })));
         Ok(())
     }
 
