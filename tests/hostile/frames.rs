@@ -7,7 +7,6 @@ use contextwire_engine::{Message, Transcript};
 use contextwire_proto::Reason;
 use contextwire_proto::status::status;
 use contextwire_proto::v1;
-use contextwire_proto::v1::assemble_request::Frame as HostFrame;
 use contextwire_proto::v1::assemble_response::Frame as EngineFrame;
 use tonic::{Code, Status};
 

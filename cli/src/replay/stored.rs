@@ -1,0 +1,87 @@
+//! The replayed session as its host stores it, which engines may rewrite and compact.
+
+use std::sync::Arc;
+
+use contextwire_client::SessionHost;
+use contextwire_client::store::{
+    AnyStore, MemoryStore, NativeId, NewEntry, StoreError, TranscriptStore,
+};
+use contextwire_engine::{AnyEngine, Host, Message, Session, Transcript};
+use contextwire_legacy::LegacyEngine;
+
+/// A log that follows the recorded one.
+#[derive(Debug)]
+pub(super) struct Stored {
+    /// What was recorded of it, before any engine changed it.
+    recorded: Transcript,
+    /// Absent for a recording in which a message has no id: nothing in it can be named (R2.3).
+    store: Option<AnyStore>,
+}
+
+impl Stored {
+    /// An empty log; `messages` are all that it will ever hold.
+    pub(super) fn new<'a>(mut messages: impl Iterator<Item = &'a Message>) -> Self {
+        let have_ids = messages.all(|message| native(message).is_some());
+        Self {
+            recorded: Transcript::new(),
+            store: have_ids.then(empty),
+        }
+    }
+
+    /// Appends what the recorded log has more than before. One that was branched or reset begins
+    /// anew, as the recording does.
+    ///
+    /// # Errors
+    /// When a recorded message cannot be stored.
+    pub(super) async fn follow(&mut self, log: &Transcript) -> Result<(), StoreError> {
+        if let Some(store) = &mut self.store {
+            let mut known = log.common_prefix(&self.recorded);
+            if known < self.recorded.len() {
+                *store = empty();
+                known = 0;
+            }
+            let added = log.range(known..log.len()).map(entry);
+            store.append(added.collect()).await?;
+        }
+        self.recorded = log.clone();
+        Ok(())
+    }
+
+    /// The log as it is now.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) async fn log(&self) -> Result<Transcript, StoreError> {
+        match &self.store {
+            Some(store) => store.log().await,
+            None => Ok(self.recorded.clone()),
+        }
+    }
+
+    /// Whoever serves what an engine asks of this session.
+    pub(super) fn host(&self, session: &Session) -> Host {
+        let serve = |store: &AnyStore| {
+            let host = SessionHost::new(session.clone(), store.clone())
+                .with_compaction(AnyEngine::new(LegacyEngine));
+            Host::new(Arc::new(host))
+        };
+        self.store.as_ref().map(serve).unwrap_or_default()
+    }
+}
+
+fn empty() -> AnyStore {
+    AnyStore::new(MemoryStore::with_entry_ids())
+}
+
+fn native(message: &Message) -> Option<NativeId> {
+    NativeId::new(message.entry_id().as_str()).ok()
+}
+
+fn entry(message: &Message) -> NewEntry {
+    let timestamp_ms = message.timestamp_ms().unwrap_or_default();
+    let entry = NewEntry::message(message.payload().clone(), timestamp_ms);
+    match native(message) {
+        Some(id) => entry.with_id(id),
+        None => entry,
+    }
+}
