@@ -1,7 +1,7 @@
 //! One hook invocation as one value, and its answer.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use contextwire_engine::{Hook, HookId, Host, Order, Reply, Scope, Session, Transcript};
@@ -93,6 +93,8 @@ pub struct Traffic(Arc<Counts>);
 struct Counts {
     sent: AtomicU64,
     received: AtomicU64,
+    /// Whether the host still has parts of a list to send.
+    owes: AtomicBool,
 }
 
 const FRAMING_BYTES: u64 = 5;
@@ -108,6 +110,15 @@ impl Traffic {
         self.0
             .received
             .fetch_add(message_bytes as u64 + FRAMING_BYTES, Ordering::Relaxed);
+    }
+
+    pub(crate) fn note_owed(&self, owes: bool) {
+        self.0.owes.store(owes, Ordering::Relaxed);
+    }
+
+    /// Whether the host still had parts of a list to send when last seen.
+    pub(crate) fn owes_parts(&self) -> bool {
+        self.0.owes.load(Ordering::Relaxed)
     }
 
     /// Bytes handed to the transport.

@@ -45,12 +45,18 @@ where
 
     fn call(&mut self, call: Call) -> Self::Future {
         let share = limits::share(call.budget);
+        let traffic = call.traffic.clone();
         let answer = timeout_at(call.share_ends, self.inner.call(call));
         Box::pin(async move {
             match answer.await {
-                // The transport's timer may notice first; the share is the same.
+                // The transport's timer may notice first; the share is the same. What the host
+                // had not sent yet is not the engine's delay.
                 Ok(Err(CallError::DeadlineExceeded { .. })) | Err(_) => {
-                    Err(CallError::DeadlineExceeded { share })
+                    Err(if traffic.owes_parts() {
+                        CallError::Syncing { share }
+                    } else {
+                        CallError::DeadlineExceeded { share }
+                    })
                 }
                 Ok(outcome) => outcome,
             }

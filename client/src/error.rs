@@ -29,6 +29,20 @@ pub enum CallError {
         /// The engine's share.
         share: Duration,
     },
+    /// The engine's share of the deadline passed while the host still had parts of a list to send;
+    /// the rest goes on in the background and the failure counts nowhere (R3.4).
+    #[error("the engine did not have the whole list after {share:?}")]
+    Syncing {
+        /// The engine's share.
+        share: Duration,
+    },
+    /// The same for an engine that keeps no mirror and needs the whole list with every call: no
+    /// deadline of this length will do.
+    #[error("the list cannot be sent within {share:?}, and the engine keeps none of it")]
+    SyncTooLarge {
+        /// The engine's share.
+        share: Duration,
+    },
     /// The connection could not be made, or broke.
     #[error("the engine cannot be reached: {detail}")]
     Unreachable {
@@ -91,7 +105,10 @@ impl CallError {
     /// Who is at fault.
     pub fn class(&self) -> FailureClass {
         match self {
-            Self::DeadlineExceeded { .. } | Self::Unreachable { .. } => FailureClass::Transient,
+            Self::DeadlineExceeded { .. }
+            | Self::Syncing { .. }
+            | Self::SyncTooLarge { .. }
+            | Self::Unreachable { .. } => FailureClass::Transient,
             Self::Refused { reason, .. } => class_of(*reason),
             Self::ContractViolation(_) => FailureClass::Contract,
             Self::Overtaken { .. }
@@ -107,6 +124,8 @@ impl CallError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::DeadlineExceeded { .. } => "DEADLINE_EXCEEDED",
+            Self::Syncing { .. } => "SYNCING",
+            Self::SyncTooLarge { .. } => "SYNC_TOO_LARGE",
             Self::Unreachable { .. } => "UNREACHABLE",
             Self::Refused { reason, .. } => reason.name(),
             Self::Overtaken { .. } => Reason::GenerationConflict.name(),

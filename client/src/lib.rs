@@ -22,6 +22,7 @@
 
 mod batch;
 mod call;
+mod catch_up;
 mod classify;
 mod client;
 mod connect;

@@ -6,6 +6,7 @@ use tower::util::BoxCloneSyncService;
 use tower::{Layer, ServiceBuilder};
 
 use crate::call::{Answer, Call};
+use crate::catch_up::CatchUpLayer;
 use crate::connect::Stub;
 use crate::deadline::DeadlineLayer;
 use crate::describe::{Acquaintance, DescribeLayer};
@@ -32,6 +33,8 @@ pub(crate) fn stack(
     let engine = ServiceBuilder::new()
         // Sees that nobody answered, deadlines included, before a substitute acts.
         .layer(FenceLayer::new(Arc::clone(&host_calls)))
+        // Sees which calls ended with parts unsent, and sends the rest beside the conversation.
+        .layer(CatchUpLayer::new(Arc::clone(&known)))
         // Every phase below, connecting included, is inside the engine's share.
         .layer(DeadlineLayer)
         // One place in the order for all attempts below.

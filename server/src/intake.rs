@@ -17,8 +17,10 @@ use crate::refuse;
 pub(crate) enum Step {
     /// The list is here.
     Complete(Transcript),
-    /// More parts follow, or the part belonged to a superseded number.
+    /// The part belonged to a superseded number.
     Wait,
+    /// A part is here and kept in this state; more parts follow.
+    Kept(TranscriptState),
     /// The host has to be asked.
     Ask(NeedTranscript),
     /// The host cannot send the list.
@@ -121,7 +123,7 @@ impl Intake {
             Ok(()) if more => {
                 mirrors.keep(&self.key, open.applier.list().clone());
                 self.open = Some(open);
-                Ok(Step::Wait)
+                Ok(Step::Kept(head))
             }
             Ok(()) => Ok(self.complete(open.applier.into_list(), mirrors)),
             Err(ApplyError::Head { .. }) if base == TranscriptState::EMPTY => Err(mismatch()),
@@ -322,7 +324,7 @@ mod tests {
         });
         assert_eq!(
             Intake::new(key()).offer(part, &mirrors).unwrap(),
-            Step::Wait
+            Step::Kept(first.state())
         );
         assert_eq!(mirrors.have(&key()), [first.state()]);
     }

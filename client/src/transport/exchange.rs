@@ -188,6 +188,7 @@ impl<R: StreamingRpc> Conversation<'_, R> {
         let bytes = wire.encoded_len();
         check_size(bytes, self.exchange.max_bytes)?;
         self.exchange.traffic.count_sent(bytes);
+        self.exchange.traffic.note_owed(self.upload.owes_parts());
         Ok(Some(wire))
     }
 
@@ -234,7 +235,10 @@ impl<R: StreamingRpc> Conversation<'_, R> {
                 self.frames = None;
                 self.at_work.clear();
             }
-            EngineFrame::NeedTranscript(need) => self.upload.answer(&need)?,
+            EngineFrame::NeedTranscript(need) => {
+                self.upload.answer(&need)?;
+                self.exchange.traffic.note_owed(true);
+            }
             EngineFrame::HostCall(call) => self.serve(*call)?,
             // A newer engine's frame that this host can do without.
             EngineFrame::Unknown => {}
