@@ -29,6 +29,12 @@ pub enum CallError {
         /// The engine's share.
         share: Duration,
     },
+    /// The engine said nothing for this long while the host owed it nothing (R7.1).
+    #[error("the engine was silent for {idle:?}")]
+    Silent {
+        /// The longest silence that the call bore.
+        idle: Duration,
+    },
     /// The engine's share of the deadline passed while the host still had parts of a list to send;
     /// the rest goes on in the background and the failure counts nowhere (R3.4).
     #[error("the engine did not have the whole list after {share:?}")]
@@ -106,6 +112,7 @@ impl CallError {
     pub fn class(&self) -> FailureClass {
         match self {
             Self::DeadlineExceeded { .. }
+            | Self::Silent { .. }
             | Self::Syncing { .. }
             | Self::SyncTooLarge { .. }
             | Self::Unreachable { .. } => FailureClass::Transient,
@@ -124,6 +131,7 @@ impl CallError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::DeadlineExceeded { .. } => "DEADLINE_EXCEEDED",
+            Self::Silent { .. } => "SILENT",
             Self::Syncing { .. } => "SYNCING",
             Self::SyncTooLarge { .. } => "SYNC_TOO_LARGE",
             Self::Unreachable { .. } => "UNREACHABLE",

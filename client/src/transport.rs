@@ -4,10 +4,12 @@ mod ask;
 mod exchange;
 mod linger;
 mod rpc;
+mod silence;
 mod timeout;
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use contextwire_engine::{HookId, Host, Reply};
 use contextwire_proto::convert::{
@@ -34,6 +36,7 @@ use rpc::{
     AfterTurnRpc, AssembleRpc, BootstrapRpc, CommitTurnRpc, CompactRpc, DisposeRpc, EndSubagentRpc,
     IngestBatchRpc, IngestRpc, MaintainRpc, PrepareSubagentSpawnRpc, ResolveSubagentSpawnRpc,
 };
+use silence::Silence;
 
 /// A call in the wire's terms.
 #[derive(Debug)]
@@ -43,6 +46,8 @@ pub(crate) struct WireCall {
     /// Who serves what the engine asks meanwhile.
     pub(crate) host: Host,
     pub(crate) share_ends: Instant,
+    /// Longest silence of the engine while the host owes it nothing.
+    pub(crate) idle: Option<Duration>,
     /// Largest message that may be sent, in bytes.
     pub(crate) max_bytes: usize,
     pub(crate) traffic: Traffic,
@@ -108,13 +113,16 @@ impl Service<WireCall> for Transport {
             hook_id,
             host,
             share_ends,
+            idle,
             max_bytes,
             traffic,
         } = call;
+        let silence = Silence::of(idle);
         let exchange = Exchange {
             stub: self.stub.clone(),
             stop: stop.clone(),
             share_ends,
+            silence: silence.clone(),
             max_bytes,
             traffic,
             calls: AttemptCalls {
@@ -128,7 +136,11 @@ impl Service<WireCall> for Transport {
         let answer = Linger::new(work, stop, self.closing.clone());
         let host_calls = Arc::clone(&self.host_calls);
         Box::pin(async move {
-            let answer = answer.await?;
+            // Whoever stops waiting here lets the call be closed in band.
+            let answer = tokio::select! {
+                answer = answer => answer?,
+                idle = silence.broken() => return Err(CallError::Silent { idle }),
+            };
             host_calls.settled(hook_id);
             Ok(answer)
         })

@@ -182,6 +182,14 @@ impl RawAssemble {
         need
     }
 
+    /// How many messages the engine says that it holds now, as the next frame.
+    pub(crate) async fn applied(&mut self) -> u64 {
+        let Some(EngineFrame::Progress(progress)) = self.next().await.unwrap() else {
+            panic!("a word on a part")
+        };
+        progress.applied.unwrap().state.unwrap().count
+    }
+
     /// The status, as the next and last thing.
     pub(crate) async fn failure(&mut self) -> Status {
         match self.next().await {

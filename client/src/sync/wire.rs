@@ -1,6 +1,7 @@
 //! Calls in the wire's terms: who calls, with which lists.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use contextwire_engine::{
     AfterTurn, Assemble, Bootstrap, RuntimeContext, Transcript, TranscriptSync,
@@ -34,6 +35,7 @@ struct Lists<'a> {
 
 impl SyncLayer {
     pub(super) fn wire_call(&self, call: Call, engine: &EngineDescription) -> WireCall {
+        let idle = idle(&call, engine);
         let mut cx = CallContext::new(call.hook_id, call.session.clone());
         cx.attempt = call.attempt;
         cx.budget = Some(call.share());
@@ -55,6 +57,7 @@ impl SyncLayer {
             hook_id: call.hook_id,
             host: call.host,
             share_ends: call.share_ends,
+            idle,
             max_bytes,
             traffic: call.traffic,
         }
@@ -68,6 +71,16 @@ impl SyncLayer {
             .and_then(|bytes| usize::try_from(bytes).ok());
         theirs.unwrap_or(usize::MAX).min(self.max_message_bytes)
     }
+}
+
+/// How long the engine may be silent while the host owes it nothing (R7.1). A caller that waits
+/// longer than the hook's own deadline bears as much longer a silence.
+fn idle(call: &Call, engine: &EngineDescription) -> Option<Duration> {
+    let profile = call.hook().profile();
+    let usual = engine.info.max_silence.or(profile.idle)?;
+    let deadline = call.request.deadline().as_secs_f64();
+    let patience = call.budget.as_secs_f64() / deadline;
+    Some(usual.mul_f64(patience.clamp(1.0, 1000.0)))
 }
 
 impl Lists<'_> {

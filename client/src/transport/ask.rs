@@ -21,6 +21,7 @@ impl Exchange {
             stub,
             stop: _,
             share_ends,
+            silence: _,
             max_bytes,
             traffic,
             calls: _,

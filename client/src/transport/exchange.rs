@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Status, Streaming};
 
 use super::rpc::{Opening, StreamingRpc};
+use super::silence::Silence;
 use super::{WireReply, check_size, timeout};
 use crate::call::Traffic;
 use crate::classify::classify;
@@ -42,6 +43,7 @@ pub(crate) struct Exchange {
     /// Triggered when the caller gives up.
     pub(crate) stop: CancellationToken,
     pub(crate) share_ends: Instant,
+    pub(crate) silence: Silence,
     pub(crate) max_bytes: usize,
     pub(crate) traffic: Traffic,
     pub(crate) calls: AttemptCalls,
@@ -134,8 +136,14 @@ impl<R: StreamingRpc> Conversation<'_, R> {
     async fn run(&mut self) -> Result<R::Result, CallError> {
         let stop = self.exchange.stop.clone();
         let mut stopped = false;
+        let silence = self.exchange.silence.clone();
+        let mut listening = silence.listen();
         loop {
             let owes = self.owes();
+            if owes || !self.at_work.is_empty() {
+                listening.reset();
+            }
+            let listens = !owes && self.at_work.is_empty() && !silence.is_broken();
             let frames = self.frames.clone();
             tokio::select! {
                 biased;
@@ -152,10 +160,14 @@ impl<R: StreamingRpc> Conversation<'_, R> {
                 Some(result) = self.at_work.next(), if !self.at_work.is_empty() => {
                     self.waiting.push_back(HostFrame::HostCallResult(Box::new(result)));
                 }
-                frame = self.inbound.next() => match frame.map_err(|status| self.failed(status))? {
-                    Some(wire) => self.receive(wire)?,
-                    None => return self.ended(),
-                },
+                frame = self.inbound.next() => {
+                    listening.reset();
+                    match frame.map_err(|status| self.failed(status))? {
+                        Some(wire) => self.receive(wire)?,
+                        None => return self.ended(),
+                    }
+                }
+                () = listening.too_long(), if listens => {}
             }
         }
     }
@@ -265,7 +277,7 @@ impl<R: StreamingRpc> Conversation<'_, R> {
 
     /// Tells the engine to stop; nothing else is sent any more.
     fn cancel(&mut self) {
-        let late = Instant::now() >= self.exchange.share_ends;
+        let late = Instant::now() >= self.exchange.share_ends || self.exchange.silence.is_broken();
         let reason = if late {
             CancelReason::Deadline
         } else {
