@@ -52,15 +52,6 @@ fn told(error: HostCallError) -> Maintained {
     }
 }
 
-fn answered(rewritten: Rewritten) -> Maintained {
-    Maintained {
-        changed: rewritten.changed,
-        bytes_freed: rewritten.bytes_freed,
-        rewritten_entries: rewritten.rewritten_entries,
-        reason: rewritten.reason,
-    }
-}
-
 async fn maintain(place: &Place, host: Host) -> Served<Maintained> {
     let client = place.client().with_host(host);
     soon(client.maintain(&session("s"), Maintain::default()))
@@ -85,7 +76,7 @@ async fn r1_6_an_engine_rewrites_an_entry_of_the_hosts_store() {
         let _engine = place
             .serve(CallingEngine::maintaining(move |cx| {
                 let first = first.clone();
-                async move { Ok(answered(cx.host.rewrite(replace(&first)).await.unwrap())) }
+                async move { Ok(cx.host.rewrite(replace(&first)).await.unwrap().into()) }
             }))
             .await;
         let host = SessionHost::new(session("s"), store.clone());
@@ -122,9 +113,12 @@ async fn e_cbk_09_after_a_rewrite_the_log_has_its_new_state_and_the_old_one_is_s
                 cx.host.read_transcript(page).await.unwrap().head,
                 first.head
             );
-            Ok(answered(
-                cx.host.rewrite(guarded(&ids[1], first.head)).await.unwrap(),
-            ))
+            Ok(cx
+                .host
+                .rewrite(guarded(&ids[1], first.head))
+                .await
+                .unwrap()
+                .into())
         }
     });
     let _engine = place.serve(engine).await;
