@@ -4,6 +4,7 @@ pub mod audit;
 pub mod bench;
 pub mod call;
 pub mod describe;
+pub mod doctor;
 pub mod generate;
 pub mod replay;
 pub mod serve;

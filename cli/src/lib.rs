@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod bench;
 pub mod command;
+pub mod doctor;
 pub mod engine;
 pub mod log;
 pub mod output;

@@ -6,13 +6,17 @@
 mod audit;
 mod bench;
 mod describe;
+mod doctor;
 mod figure;
+mod privacy;
 mod replay;
 mod table;
 
 pub use audit::{AuditFinding, AuditReport};
 pub use bench::{BenchReport, BenchRow};
 pub use describe::{Describe, HostRequirement, Limits};
+pub use doctor::{DoctorReport, Finding, Severity};
 pub use figure::Millis;
+pub use privacy::{PrivacyField, PrivacyReport};
 pub use replay::{ReplayReport, ReplayTotals, ReplayTurn};
 pub use table::Surface;
