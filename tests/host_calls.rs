@@ -24,7 +24,11 @@ use crate::harness::{PATIENT, Place, session, soon};
 
 /// A store with three messages, and their ids.
 async fn stored() -> (AnyStore, Vec<EntryId>) {
-    let store = AnyStore::new(MemoryStore::with_entry_ids());
+    filled(MemoryStore::with_entry_ids()).await
+}
+
+async fn filled(store: MemoryStore) -> (AnyStore, Vec<EntryId>) {
+    let store = AnyStore::new(store);
     let rows = ["one", "two", "three"].map(|text| {
         let payload = format!(r#"{{"role":"user","content":"{text}"}}"#);
         NewEntry::message(payload, 1_767_225_600_000)
@@ -250,7 +254,18 @@ async fn r1_7_a_delegated_compaction_runs_in_the_host_and_its_summary_is_stored_
         Ok(compacted)
     });
     let _engine = place.serve(engine).await;
-    let (store, ids) = stored().await;
+    for without_ids in [false, true] {
+        let (store, ids) = if without_ids {
+            filled(MemoryStore::new()).await
+        } else {
+            stored().await
+        };
+        delegated(&place, store, &ids).await;
+    }
+}
+
+/// Both kinds of host get their summary: also one whose entries have no ids on the wire.
+async fn delegated(place: &Place, store: AnyStore, ids: &[EntryId]) {
     let host = SessionHost::new(session("s"), store.clone()).with_compaction(compaction());
     let client = place.client().with_host(Host::new(Arc::new(host)));
     let compacted = soon(client.compact(&session("s"), Compact::default()))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use contextwire_engine::{
     AnyEngine, Compact, Compacted, ContextEngine, EngineError, EntryId, ErrorKind, Hook,
     HookContext, Host, HostAnswer, HostCall, HostCallError, HostCalls, HostLog, HostReply,
-    LlmComplete, LlmCompleted, RewriteEntries, Session, TranscriptState,
+    LlmComplete, LlmCompleted, Message, RewriteEntries, Session, Transcript, TranscriptState,
 };
 
 use crate::store::{AnyStore, Compaction, EntryBody, NewEntry, RewriteTerms, TranscriptStore};
@@ -96,7 +96,7 @@ impl SessionHost {
         let Some(engine) = &self.compaction else {
             return Err(unsupported("this host has no compaction of its own"));
         };
-        let log = self.store.log().await?;
+        let log = self.named_log().await?;
         let deadline = Hook::Compact.profile().deadline;
         let mut cx = HookContext::new(self.session.clone(), deadline);
         cx.log_head = Some(log.state());
@@ -112,6 +112,19 @@ impl SessionHost {
             .map_err(|error| failed(&error))?;
         let head = self.take_in(&compacted).await?;
         Ok(HostReply::Compacted(compacted, head))
+    }
+
+    /// The log under ids, whatever goes over a wire: a compaction has to name what it keeps.
+    async fn named_log(&self) -> Result<Transcript, HostCallError> {
+        let (log, ids) = (self.store.log().await?, self.store.log_ids().await?);
+        let is_named = |message: &Message| !message.entry_id().as_str().is_empty();
+        if log.iter().all(is_named) {
+            return Ok(log);
+        }
+        let named = log.iter().zip(ids);
+        Ok(named
+            .map(|(message, id)| message.clone().with_entry_id(id))
+            .collect())
     }
 
     /// Appends the summary of a compaction, where there is one; gives the log afterwards.

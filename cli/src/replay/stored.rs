@@ -1,5 +1,6 @@
 //! The replayed session as its host stores it, which engines may rewrite and compact.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use contextwire_client::SessionHost;
@@ -14,17 +15,25 @@ use contextwire_legacy::LegacyEngine;
 pub(super) struct Stored {
     /// What was recorded of it, before any engine changed it.
     recorded: Transcript,
-    /// Absent for a recording in which a message has no id: nothing in it can be named (R2.3).
+    ids: Ids,
+    /// Absent for a recording in which some messages have ids and others none: no store keeps such
+    /// a log (R2.3).
     store: Option<AnyStore>,
 }
 
 impl Stored {
     /// An empty log; `messages` are all that it will ever hold.
-    pub(super) fn new<'a>(mut messages: impl Iterator<Item = &'a Message>) -> Self {
-        let have_ids = messages.all(|message| native(message).is_some());
+    pub(super) fn new<'a>(messages: impl Iterator<Item = &'a Message>) -> Self {
+        let named: HashSet<bool> = messages.map(|message| native(message).is_some()).collect();
+        let ids = if named.contains(&true) {
+            Ids::Recorded
+        } else {
+            Ids::Absent
+        };
         Self {
             recorded: Transcript::new(),
-            store: have_ids.then(empty),
+            ids,
+            store: (named.len() < 2).then(|| ids.store()),
         }
     }
 
@@ -37,7 +46,7 @@ impl Stored {
         if let Some(store) = &mut self.store {
             let mut known = log.common_prefix(&self.recorded);
             if known < self.recorded.len() {
-                *store = empty();
+                *store = self.ids.store();
                 known = 0;
             }
             let added = log.range(known..log.len()).map(entry);
@@ -69,8 +78,21 @@ impl Stored {
     }
 }
 
-fn empty() -> AnyStore {
-    AnyStore::new(MemoryStore::with_entry_ids())
+/// Whether the recorded messages have ids.
+#[derive(Clone, Copy, Debug)]
+enum Ids {
+    Recorded,
+    Absent,
+}
+
+impl Ids {
+    /// An empty store of such messages.
+    fn store(self) -> AnyStore {
+        AnyStore::new(match self {
+            Self::Recorded => MemoryStore::with_entry_ids(),
+            Self::Absent => MemoryStore::new(),
+        })
+    }
 }
 
 fn native(message: &Message) -> Option<NativeId> {
