@@ -41,8 +41,8 @@ pub(crate) use maintain::MaintainHook;
 pub(crate) use subagent::{EndSubagentHook, PrepareSubagentSpawnHook, ResolveSubagentSpawnHook};
 pub(crate) use unary::{UnaryHook, answer};
 
+use crate::admit::{self, Admitted};
 use crate::budget;
-use crate::drain::HookPermit;
 use crate::frames::{Frames, OUTBOUND};
 use crate::refuse;
 use crate::shared::Shared;
@@ -92,17 +92,17 @@ fn budget_of(hook: Hook, background: bool) -> Duration {
     }
 }
 
-/// Admits a call and answers with its frames.
+/// Answers a call with its frames.
 pub(crate) fn open<H: StreamingHook>(
     shared: &Arc<Shared>,
-    request: Request<Streaming<H::HostWire>>,
+    mut request: Request<Streaming<H::HostWire>>,
 ) -> Result<Response<FrameStream<H::EngineWire>>, Status> {
-    let permit = shared.drain.admit().ok_or_else(refuse::draining)?;
+    let admitted = Admitted::of(&mut request)?;
     let header = budget::header_deadline(request.metadata())?;
     let (outbound, answers) = mpsc::channel(OUTBOUND);
     let frames = Frames::<H>::new(request.into_inner(), outbound);
     let span = tracing::debug_span!("contextwire.server.hook", hook = %H::HOOK);
-    let hook = serve(Arc::clone(shared), frames, header, permit).instrument(span);
+    let hook = serve(Arc::clone(shared), frames, header, admitted).instrument(span);
     Ok(Response::new(FrameStream {
         hook: Some(Box::pin(hook)),
         answers,
@@ -134,12 +134,12 @@ async fn serve<H: StreamingHook>(
     shared: Arc<Shared>,
     mut frames: Frames<H>,
     header: Option<Instant>,
-    permit: HookPermit,
+    admitted: Admitted,
 ) {
     let max_bytes = shared.options.max_message_bytes;
     let outcome = tokio::select! {
         outcome = work(shared, &mut frames, header) => outcome,
-        () = permit.stopping() => Err(refuse::draining()),
+        () = admitted.stopping() => Err(refuse::draining()),
     };
     let last = async {
         match outcome {
@@ -161,7 +161,9 @@ async fn work<H: StreamingHook>(
     let start = timeout_at(limit, frames.start())
         .await
         .map_err(out_of_time)??;
-    let mut cx = H::call(&start).hook_context(H::default_budget(&start));
+    let call = H::call(&start);
+    let _session = admit::enter_session(&shared, &call.session.id)?;
+    let mut cx = call.hook_context(H::default_budget(&start));
     budget::clamp(&mut cx, header);
     timeout_at(cx.deadline, H::run(shared, frames, start, cx))
         .await

@@ -8,6 +8,7 @@
 #![doc = include_str!("../examples/minimal.rs")]
 //! ```
 
+mod admit;
 mod budget;
 mod computing;
 mod drain;
@@ -16,7 +17,9 @@ mod frames;
 mod hook;
 mod intake;
 mod listen;
+mod load;
 mod log;
+mod metered;
 mod methods;
 mod mirror;
 mod options;

@@ -18,10 +18,9 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::util::MapResponseLayer;
 
-use crate::drain::Drain;
+use crate::admit::Admit;
 use crate::listen::{self, Listen, ListenError};
 use crate::methods::Methods;
-use crate::mirror::Mirrors;
 use crate::options::ServerOptions;
 use crate::service::EngineService;
 use crate::shared::Shared;
@@ -118,15 +117,10 @@ impl Server {
         for address in &self.listen {
             listeners.push(Listener::bind(address).await?);
         }
-        let shared = Arc::new(Shared {
-            engine: self.engine,
-            mirrors: Mirrors::new(self.options.mirror_bytes),
-            drain: Drain::default(),
-            pace: Arc::default(),
-            instance_id: uuid::Uuid::now_v7().to_string(),
-            options: self.options,
-        });
-        Ok(BoundServer { shared, listeners })
+        Ok(BoundServer {
+            shared: Arc::new(Shared::new(self.engine, self.options)),
+            listeners,
+        })
     }
 
     /// Listens and serves until Ctrl-C or SIGTERM, then drains.
@@ -180,8 +174,13 @@ impl Listener {
         }
     }
 
-    async fn serve(self, routes: Routes, stop: CancellationToken) -> Result<(), ServeError> {
-        let router = transport().add_routes(routes);
+    async fn serve(
+        self,
+        routes: Routes,
+        max_streams: u32,
+        stop: CancellationToken,
+    ) -> Result<(), ServeError> {
+        let router = transport(max_streams).add_routes(routes);
         let stopped = stop.cancelled_owned();
         let served = match self.socket {
             #[cfg(unix)]
@@ -218,7 +217,8 @@ impl BoundServer {
         let closing = CancellationToken::new();
         let mut serving = JoinSet::new();
         for listener in self.listeners {
-            serving.spawn(listener.serve(routes.clone(), closing.clone()));
+            let max_streams = self.shared.options.max_streams;
+            serving.spawn(listener.serve(routes.clone(), max_streams, closing.clone()));
         }
         tokio::select! {
             () = stop => {}
@@ -268,6 +268,7 @@ async fn routes(shared: &Arc<Shared>) -> Result<(HealthReporter, Routes), ServeE
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()
         .map_err(ServeError::Reflection)?;
+    let engine = Admit::new(engine, Arc::clone(shared));
     let engine = Methods::new(engine, &shared.engine.info().methods);
     Ok((
         reporter,
@@ -281,8 +282,9 @@ type Transport = tonic::transport::Server<
     tower::layer::util::Stack<MapResponseLayer<size::Rewrite>, tower::layer::util::Identity>,
 >;
 
-fn transport() -> Transport {
+fn transport(max_streams: u32) -> Transport {
     tonic::transport::Server::builder()
+        .max_concurrent_streams(max_streams)
         .initial_stream_window_size(limits::STREAM_WINDOW_BYTES)
         .initial_connection_window_size(limits::CONNECTION_WINDOW_BYTES)
         .http2_keepalive_interval(Some(limits::KEEP_ALIVE_INTERVAL))
