@@ -16,7 +16,7 @@ mod unary;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use contextwire_engine::{Hook, HookContext};
@@ -26,6 +26,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_stream::Stream;
+use tokio_util::task::AbortOnDropHandle;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Instrument;
 
@@ -105,14 +106,19 @@ pub(crate) fn open<H: StreamingHook>(
     let hook = serve(Arc::clone(shared), frames, header, admitted).instrument(span);
     Ok(Response::new(FrameStream {
         hook: Some(Box::pin(hook)),
+        apart: None,
         answers,
     }))
 }
 
 /// What a streaming RPC answers. Reading the frames is what drives the hook: a stream has its own
 /// task in the transport already, and a host that went away drops the hook with its stream.
+///
+/// A host that does not take a frame keeps the transport from reading on, and would keep the hook
+/// from its timers. So a hook that says something before its last word goes on in a task of its own.
 pub(crate) struct FrameStream<W> {
     hook: Option<BoxFuture<'static, ()>>,
+    apart: Option<AbortOnDropHandle<()>>,
     answers: mpsc::Receiver<Result<W, Status>>,
 }
 
@@ -125,7 +131,11 @@ impl<W> Stream for FrameStream<W> {
         {
             self.hook = None;
         }
-        self.answers.poll_recv(cx)
+        let frame = ready!(self.answers.poll_recv(cx));
+        if let Some(hook) = self.hook.take() {
+            self.apart = Some(AbortOnDropHandle::new(tokio::spawn(hook)));
+        }
+        Poll::Ready(frame)
     }
 }
 
