@@ -7,6 +7,8 @@ mod bad_input;
 #[cfg(test)]
 mod bad_wire;
 #[cfg(test)]
+mod compute;
+#[cfg(test)]
 mod drain;
 #[cfg(test)]
 mod faults;
@@ -17,7 +19,11 @@ mod harness;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod load;
+#[cfg(test)]
 mod session;
+#[cfg(test)]
+mod stalled;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]
