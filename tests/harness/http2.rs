@@ -17,7 +17,7 @@ use super::wire::connect;
 #[derive(Debug)]
 pub(crate) struct Http2 {
     requests: SendRequest<Bytes>,
-    _connection: AbortOnDropHandle<()>,
+    connection: AbortOnDropHandle<Result<(), h2::Error>>,
 }
 
 impl Http2 {
@@ -28,18 +28,20 @@ impl Http2 {
             .initial_window_size(window)
             .handshake::<_, Bytes>(wire);
         let (requests, connection) = soon(handshake).await.unwrap();
-        let connection = tokio::spawn(async move {
-            let _ended = connection.await.is_err();
-        });
         Self {
             requests,
-            _connection: AbortOnDropHandle::new(connection),
+            connection: AbortOnDropHandle::new(tokio::spawn(connection)),
         }
     }
 
     /// Streams that the server lets this connection have; known after the first answer.
     pub(crate) fn max_streams(&self) -> usize {
         self.requests.current_max_send_streams()
+    }
+
+    /// Waits until the server has ended the connection; an `Ok` says that it did so in order.
+    pub(crate) async fn ended(self) -> Result<(), h2::Error> {
+        soon(self.connection).await.unwrap()
     }
 
     /// Opens a call of this method and sends none of its request.
