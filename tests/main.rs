@@ -19,6 +19,8 @@ mod harness;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod keep_alive;
+#[cfg(test)]
 mod load;
 #[cfg(test)]
 mod session;
