@@ -3,6 +3,7 @@
 
 mod bytes;
 mod engine;
+mod http2;
 mod messages;
 mod place;
 mod proxy;
@@ -14,6 +15,7 @@ use std::time::Duration;
 
 pub(crate) use bytes::{encoded, framed, post};
 pub(crate) use engine::{Gate, TestEngine};
+pub(crate) use http2::{Http2, Http2Call};
 pub(crate) use messages::{message, session, transcript, view};
 pub(crate) use place::{Place, Running};
 pub(crate) use proxy::Proxy;

@@ -7,6 +7,8 @@ mod bad_input;
 #[cfg(test)]
 mod bad_wire;
 #[cfg(test)]
+mod compute;
+#[cfg(test)]
 mod drain;
 #[cfg(test)]
 mod faults;
@@ -19,7 +21,13 @@ mod host_calls;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod keep_alive;
+#[cfg(test)]
+mod load;
+#[cfg(test)]
 mod session;
+#[cfg(test)]
+mod stalled;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]

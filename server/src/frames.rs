@@ -67,8 +67,13 @@ impl<H: StreamingHook> Frames<H> {
         self.inbound_open
     }
 
-    /// Sends a frame; waits while the host reads slowly.
+    /// Sends a frame; waits while the host reads slowly. A report of progress never takes the room
+    /// of what the host has to answer, and is dropped instead: whoever waits here reads no cancel.
     pub(crate) async fn send(&self, frame: EngineFrame<H::Result>) {
+        let is_report = matches!(frame, EngineFrame::Progress(_, None));
+        if is_report && self.outbound.capacity() <= OUTBOUND / 2 {
+            return;
+        }
         // A host that is gone ends the call by `gone`, not here.
         let _gone = self.outbound.send(Ok(frame.into())).await.is_err();
     }

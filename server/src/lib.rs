@@ -8,6 +8,7 @@
 #![doc = include_str!("../examples/minimal.rs")]
 //! ```
 
+mod admit;
 mod budget;
 mod computing;
 mod drain;
@@ -17,7 +18,9 @@ mod hook;
 mod host_call;
 mod intake;
 mod listen;
+mod load;
 mod log;
+mod metered;
 mod methods;
 mod mirror;
 mod options;

@@ -4,6 +4,8 @@ use contextwire_engine::{EngineError, ErrorKind, Hook};
 use contextwire_proto::{Reason, Refusal};
 use tonic::Status;
 
+use crate::load::NoRoom;
+
 /// The status of an engine's error. Its cause goes to the log, not over the wire.
 pub(crate) fn engine_error(hook: Hook, error: &EngineError) -> Status {
     let refuse = |reason| Refusal::new(reason, error.message()).with("hook", hook.name());
@@ -74,6 +76,45 @@ pub(crate) fn draining() -> Status {
         Reason::Draining,
         "the engine is going away: use another replica, or wait",
     )
+    .into_status()
+}
+
+/// The status of a call that there is no room for.
+pub(crate) fn no_room(why: NoRoom) -> Status {
+    let (reason, limit, text) = match why {
+        NoRoom::Hook(limit) => (
+            Reason::Overloaded,
+            limit,
+            format!("{limit} calls run already: use another replica, or wait"),
+        ),
+        NoRoom::SessionHook(limit) => (
+            Reason::Overloaded,
+            limit,
+            format!("{limit} calls of this session run already: wait for one of them"),
+        ),
+        NoRoom::Bytes(limit) => (
+            Reason::Overloaded,
+            limit,
+            format!("running calls hold {limit} bytes already: use another replica, or wait"),
+        ),
+        NoRoom::Call(limit) => (
+            Reason::Quota,
+            limit,
+            format!("a call of more than {limit} bytes never fits: raise the server's limit"),
+        ),
+    };
+    Refusal::new(reason, text)
+        .with("limit", &limit)
+        .into_status()
+}
+
+/// The status of a request whose host stopped in the middle of it.
+pub(crate) fn unfinished(hook: Hook) -> Status {
+    Refusal::new(
+        Reason::DeadlineExceeded,
+        format!("the request of {hook} did not arrive whole"),
+    )
+    .with("hook", hook.name())
     .into_status()
 }
 

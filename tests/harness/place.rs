@@ -167,10 +167,15 @@ impl Running {
         self.stop.cancel();
     }
 
+    /// Waits for the end of a drain; what the server left behind may go on.
+    pub(crate) async fn ended(&mut self) -> Result<(), ServeError> {
+        soon(&mut self.run).await.unwrap()
+    }
+
     /// Drains, and waits for the end.
     pub(crate) async fn stop(mut self) -> Result<(), ServeError> {
         self.begin_stop();
-        soon(&mut self.run).await.unwrap()
+        self.ended().await
     }
 }
 

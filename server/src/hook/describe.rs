@@ -45,6 +45,10 @@ pub(crate) fn describe(
         limits: Limits {
             max_message_bytes: Some(shared.options.max_message_bytes as u64),
             max_mirror_bytes: Some(shared.options.mirror_bytes),
+            max_streams: Some(shared.options.max_streams),
+            max_concurrent_hooks: Some(shared.options.max_hooks),
+            // Whoever may connect is the one tenant that there is.
+            max_tenant_bytes: Some(shared.options.max_bytes_in_flight),
             ..Limits::default()
         },
         state,
