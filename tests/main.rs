@@ -9,6 +9,8 @@ mod bad_wire;
 #[cfg(test)]
 mod drain;
 #[cfg(test)]
+mod facts;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod frames;
