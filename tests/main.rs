@@ -32,3 +32,5 @@ mod sync_wire;
 mod thin_path;
 #[cfg(test)]
 mod tidy;
+#[cfg(test)]
+mod walk;
