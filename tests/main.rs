@@ -11,6 +11,8 @@ mod compute;
 #[cfg(test)]
 mod drain;
 #[cfg(test)]
+mod facts;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod frames;
@@ -40,3 +42,5 @@ mod sync_wire;
 mod thin_path;
 #[cfg(test)]
 mod tidy;
+#[cfg(test)]
+mod walk;
