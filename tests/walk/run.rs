@@ -19,6 +19,9 @@ const RESULT: u64 = 200;
 /// A request for a list, at most: 32 states.
 const REQUEST: u64 = 1600;
 
+/// What the engine says of a part that it has, at most.
+const PART: u64 = 64;
+
 /// Something that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -277,7 +280,9 @@ fn right_bytes(pending: &Pending, outcome: &Outcome, context: &str) {
         "{least} to {most} bytes, by {:?} and {asked:?}: {context}",
         pending.carried
     );
-    let most = RESULT + (pending.carried.requests + asked.requests) * REQUEST;
+    // A word on each part, of which all but the last are nearly full.
+    let parts = outcome.sent / (LIMIT as u64 / 2);
+    let most = RESULT + parts * PART + (pending.carried.requests + asked.requests) * REQUEST;
     assert!(
         outcome.received <= most,
         "{most} back, by {:?}: {context}",
