@@ -7,7 +7,13 @@ mod bad_input;
 #[cfg(test)]
 mod bad_wire;
 #[cfg(test)]
+mod budget;
+#[cfg(test)]
+mod cancel;
+#[cfg(test)]
 mod drain;
+#[cfg(test)]
+mod errors;
 #[cfg(test)]
 mod facts;
 #[cfg(test)]
@@ -20,6 +26,8 @@ mod harness;
 mod hostile;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+mod sizes;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]
