@@ -2,7 +2,6 @@
 //! fails here by name, before a rule of ours fails somewhere else; then read what the rule is for.
 
 mod messages;
-mod relay;
 mod service;
 
 use std::sync::Arc;
@@ -11,7 +10,6 @@ use std::time::Duration;
 
 use http::uri::PathAndQuery;
 use prost::Message;
-use relay::Relay;
 use service::{Caller, Facts, Note, Notes, note};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -21,7 +19,7 @@ use tonic::transport::Server;
 use tonic::{Code, Request, Status, Streaming};
 use tonic_prost::ProstCodec;
 
-use crate::harness::{Place, TestEngine, channel, soon};
+use crate::harness::{Place, Relay, TestEngine, channel, soon};
 
 /// Largest message that is decoded where nobody says otherwise.
 const DEFAULT_LIMIT: usize = 4 << 20;
@@ -70,6 +68,10 @@ async fn a_request_over_4_mib_is_out_of_range_unary_and_as_a_first_frame_and_the
     // No limit on the way out: it is sent, and the other end refuses it.
     let refused = relaxed.unary(Request::new(over.clone())).await.unwrap_err();
     assert_eq!(refused.code(), Code::OutOfRange, "{refused}");
+    let sizes = [(DEFAULT_LIMIT + 1).to_string(), DEFAULT_LIMIT.to_string()];
+    let digits = |c: char| !c.is_ascii_digit();
+    let said = refused.message().split(digits).filter(|it| !it.is_empty());
+    assert!(said.eq(sizes), "the sizes, and no other number: {refused}");
     let mut answers = relaxed.bidi(once(over)).await.unwrap();
     let refused = soon(answers.message()).await.unwrap_err();
     assert_eq!(refused.code(), Code::OutOfRange, "{refused}");

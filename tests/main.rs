@@ -8,8 +8,13 @@ mod bad_input;
 mod bad_wire;
 #[cfg(test)]
 mod compute;
+mod budget;
+#[cfg(test)]
+mod cancel;
 #[cfg(test)]
 mod drain;
+#[cfg(test)]
+mod errors;
 #[cfg(test)]
 mod facts;
 #[cfg(test)]
@@ -30,6 +35,7 @@ mod load;
 mod session;
 #[cfg(test)]
 mod stalled;
+mod sizes;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]

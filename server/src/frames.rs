@@ -101,7 +101,8 @@ impl<H: StreamingHook> Frames<H> {
         if bytes > max_bytes {
             let text = format!("a result of {bytes} bytes exceeds the limit of {max_bytes}");
             let refusal = Refusal::new(Reason::MessageTooLarge, text);
-            return self.fail(refusal.with("bytes", &bytes).into_status()).await;
+            let refusal = refusal.with("bytes", &bytes).with("limit", &max_bytes);
+            return self.fail(refusal.into_status()).await;
         }
         let _gone = self.outbound.send(Ok(wire)).await.is_err();
     }

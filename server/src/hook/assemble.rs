@@ -99,7 +99,7 @@ fn check(outcome: &AssembleOutcome, len: usize) -> Result<(), Status> {
         AssembleOutcome::Messages(reply) => reply
             .messages
             .check(len)
-            .map_err(|error| refuse::violation(format!("the assembled context: {error}"))),
+            .map_err(|error| refuse::context(&error)),
         AssembleOutcome::Unchanged(_) => Ok(()),
     }
 }

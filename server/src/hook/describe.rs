@@ -59,13 +59,13 @@ pub(crate) fn describe(
 
 fn unsupported(theirs: u32) -> Status {
     let ours = limits::PROTOCOL;
+    let supported = format!("{}.0 to {}.{}", ours.major, ours.major, ours.minor);
     Refusal::new(
         Reason::VersionUnsupported,
-        format!(
-            "the host speaks protocol {theirs}, this engine speaks {}.0 to {}.{}",
-            ours.major, ours.major, ours.minor
-        ),
+        format!("the host speaks protocol {theirs}, this engine speaks {supported}"),
     )
+    .with("requested", &theirs)
+    .with("supported", &supported)
     .with("major", &ours.major)
     .with("minor", &ours.minor)
     .into_status()

@@ -62,7 +62,7 @@ pub(super) async fn take_log_in<H: StreamingHook>(
     first: TranscriptUpdate,
 ) -> Result<Transcript, Status> {
     if key.list != List::Log {
-        return Err(refuse::violation(format!("{} carries the Log", H::HOOK)));
+        return Err(refuse::other_list(H::HOOK, List::Log));
     }
     take_in(shared, frames, key, first).await
 }

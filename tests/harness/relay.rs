@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::harness::soon;
+use super::soon;
 
 /// What a client sends before its first frame.
 const PREFACE: usize = 24;
@@ -20,17 +20,17 @@ const RST_STREAM: u8 = 3;
 
 /// Frames of one connection so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sent {
+pub(crate) struct Sent {
     /// Streams that were opened.
-    pub(super) opened: usize,
+    pub(crate) opened: usize,
     /// Streams that were reset.
-    pub(super) reset: usize,
+    pub(crate) reset: usize,
 }
 
 /// A relay for one connection.
 #[derive(Debug)]
-pub(super) struct Relay {
-    pub(super) address: SocketAddr,
+pub(crate) struct Relay {
+    pub(crate) address: SocketAddr,
     sent: watch::Receiver<Sent>,
     open: Arc<watch::Sender<bool>>,
     _relaying: AbortOnDropHandle<()>,
@@ -38,7 +38,7 @@ pub(super) struct Relay {
 
 impl Relay {
     /// A relay in front of a server, open.
-    pub(super) async fn to(server: SocketAddr) -> Self {
+    pub(crate) async fn to(server: SocketAddr) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (counted, sent) = watch::channel(Sent::default());
@@ -66,17 +66,17 @@ impl Relay {
     }
 
     /// Keeps what the host sends from now on.
-    pub(super) fn hold(&self) {
+    pub(crate) fn hold(&self) {
         self.open.send_replace(false);
     }
 
     /// Lets all of it through, in one write.
-    pub(super) fn release(&self) {
+    pub(crate) fn release(&self) {
         self.open.send_replace(true);
     }
 
     /// Ends when the host has sent this much.
-    pub(super) async fn sent(&self, what: impl Fn(Sent) -> bool) {
+    pub(crate) async fn sent(&self, what: impl Fn(Sent) -> bool) {
         let mut sent = self.sent.clone();
         soon(sent.wait_for(|now| what(*now))).await.unwrap();
     }

@@ -5,15 +5,15 @@ use contextwire_engine::{Hook, HookId};
 use contextwire_proto::v1;
 use prost::Message as _;
 
+use super::super::{message, transcript};
 use super::{assemble, call};
-use crate::harness::{message, transcript};
 
 fn text() -> String {
     "x".to_owned()
 }
 
 /// A request of a hook without its frame: with everything, or the smallest that means something.
-pub(super) fn body(hook: Hook, everything: bool) -> Vec<u8> {
+pub(crate) fn body(hook: Hook, everything: bool) -> Vec<u8> {
     let says = Says { everything };
     match hook {
         Hook::Describe => describe(everything).encode_to_vec(),
@@ -303,7 +303,7 @@ fn full_call() -> v1::CallContext {
 }
 
 /// Runtime settings with every field.
-pub(in super::super) fn settings() -> v1::RuntimeSettings {
+pub(crate) fn settings() -> v1::RuntimeSettings {
     let text = || Some(text());
     v1::RuntimeSettings {
         schema_version: 1,

@@ -7,29 +7,28 @@ use contextwire_proto::{CallContext, FILE_DESCRIPTOR_SET, limits, schema, v1};
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, Kind, Value};
 
-pub(super) use fields::settings;
+pub(crate) use fields::{body, settings};
 
-use self::fields::body;
-use super::wire::field;
-use crate::harness::{message, session, start, transcript};
+use super::bare::field;
+use super::{message, session, start, transcript};
 
 /// A message and bytes after it.
-pub(super) fn with(message: &impl Message, more: &[u8]) -> Vec<u8> {
+pub(crate) fn with(message: &impl Message, more: &[u8]) -> Vec<u8> {
     let mut bytes = message.encode_to_vec();
     bytes.extend(more);
     bytes
 }
 
 /// The first frame of a stream.
-pub(super) fn frame(start: &impl Message) -> Vec<u8> {
+pub(crate) fn frame(start: &impl Message) -> Vec<u8> {
     field(1, &start.encode_to_vec())
 }
 
-pub(super) fn call() -> v1::CallContext {
+pub(crate) fn call() -> v1::CallContext {
     CallContext::new(HookId::mint(), session("raw")).into()
 }
 
-pub(super) fn ingest() -> v1::IngestRequest {
+pub(crate) fn ingest() -> v1::IngestRequest {
     let message = Some(message(0).into());
     v1::IngestRequest {
         call: Some(call()),
@@ -38,19 +37,28 @@ pub(super) fn ingest() -> v1::IngestRequest {
     }
 }
 
-pub(super) fn assemble() -> v1::AssembleStart {
+pub(crate) fn assemble() -> v1::AssembleStart {
     start(&transcript(1))
 }
 
-pub(super) fn compact() -> v1::CompactStart {
+pub(crate) fn compact() -> v1::CompactStart {
     v1::CompactStart {
         call: Some(call()),
         ..v1::CompactStart::default()
     }
 }
 
+/// The list that a hook carries.
+pub(crate) fn list_of(hook: Hook) -> v1::TranscriptList {
+    if hook == Hook::Assemble {
+        v1::TranscriptList::View
+    } else {
+        v1::TranscriptList::Log
+    }
+}
+
 /// The request as it is sent: the `start` of a stream in its frame.
-pub(super) fn framed(hook: Hook, request: &[u8]) -> Vec<u8> {
+pub(crate) fn framed(hook: Hook, request: &[u8]) -> Vec<u8> {
     if hook.profile().streaming {
         field(1, request)
     } else {
@@ -59,7 +67,7 @@ pub(super) fn framed(hook: Hook, request: &[u8]) -> Vec<u8> {
 }
 
 /// A request with every field, as it is sent.
-pub(super) fn everything(hook: Hook) -> Vec<u8> {
+pub(crate) fn everything(hook: Hook) -> Vec<u8> {
     framed(hook, &body(hook, true))
 }
 
@@ -81,12 +89,19 @@ fn reflect(hook: Hook, request: &[u8]) -> DynamicMessage {
     DynamicMessage::decode(root, request).unwrap()
 }
 
+/// The smallest request of a hook without one of its fields, and without its frame.
+pub(crate) fn without(hook: Hook, field: &str) -> Vec<u8> {
+    let mut request = reflect(hook, &body(hook, false));
+    clear(&mut request, &[field]);
+    request.encode_to_vec()
+}
+
 /// Messages that are one value: a half of one means nothing.
 const WHOLE: [&str; 2] = ["call.log_head.", "known_projection."];
 
 /// The smallest request with one more field, for every field that is set in the largest one and is
 /// not inside of a list: paths and requests as they are sent.
-pub(super) fn one_by_one(hook: Hook) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn one_by_one(hook: Hook) -> Vec<(String, Vec<u8>)> {
     let (least, most) = (
         reflect(hook, &body(hook, false)),
         reflect(hook, &body(hook, true)),
@@ -122,7 +137,7 @@ fn copy(from: &DynamicMessage, to: &mut DynamicMessage, names: &[&str]) -> Optio
 
 /// The largest request without what an engine of a minor does not have, for each minor that has the
 /// method.
-pub(super) fn projections(hook: Hook) -> Vec<(u32, Vec<u8>)> {
+pub(crate) fn projections(hook: Hook) -> Vec<(u32, Vec<u8>)> {
     let minors = schema::method_since(hook)..=limits::PROTOCOL.minor;
     let requests = minors.map(|minor| {
         let mut request = reflect(hook, &body(hook, true));

@@ -4,12 +4,12 @@ use bytes::{Buf, BufMut, Bytes};
 use contextwire_engine::Hook;
 use http::uri::PathAndQuery;
 use prost::encoding::{WireType, encode_key, encode_varint};
-use tonic::Status;
 use tonic::client::Grpc;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::transport::Channel;
+use tonic::{Request, Status};
 
-use crate::harness::soon;
+use super::soon;
 
 /// Sends the frames, closes the host's side, and waits for the last answer.
 pub(crate) async fn call(
@@ -17,12 +17,24 @@ pub(crate) async fn call(
     hook: Hook,
     frames: impl IntoIterator<Item = Vec<u8>>,
 ) -> Result<Bytes, Status> {
+    call_with(channel, hook, frames, |_| {}).await
+}
+
+/// The same with a change to the call's metadata.
+pub(crate) async fn call_with(
+    channel: &Channel,
+    hook: Hook,
+    frames: impl IntoIterator<Item = Vec<u8>>,
+    change: impl FnOnce(&mut Request<()>),
+) -> Result<Bytes, Status> {
     let path = format!("/contextengine.v1.ContextEngineService/{hook}");
     let path = PathAndQuery::from_maybe_shared(path).unwrap();
     let frames: Vec<Bytes> = frames.into_iter().map(Bytes::from).collect();
     let mut grpc = Grpc::new(channel.clone());
     soon(grpc.ready()).await.unwrap();
-    let call = grpc.streaming(tonic::Request::new(tokio_stream::iter(frames)), path, Bare);
+    let mut request = Request::new(());
+    change(&mut request);
+    let call = grpc.streaming(request.map(|()| tokio_stream::iter(frames)), path, Bare);
     let mut answers = soon(call).await?.into_inner();
     let mut last = Bytes::new();
     while let Some(answer) = soon(answers.message()).await? {
@@ -48,7 +60,7 @@ pub(crate) fn number(field: u32, value: u64) -> Vec<u8> {
     bytes
 }
 
-struct Bare;
+pub(super) struct Bare;
 
 impl Codec for Bare {
     type Encode = Bytes;
