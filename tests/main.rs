@@ -7,10 +7,11 @@ mod bad_input;
 #[cfg(test)]
 mod bad_wire;
 #[cfg(test)]
-mod compute;
 mod budget;
 #[cfg(test)]
 mod cancel;
+#[cfg(test)]
+mod compute;
 #[cfg(test)]
 mod drain;
 #[cfg(test)]
@@ -34,8 +35,9 @@ mod load;
 #[cfg(test)]
 mod session;
 #[cfg(test)]
-mod stalled;
 mod sizes;
+#[cfg(test)]
+mod stalled;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]

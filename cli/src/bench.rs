@@ -6,6 +6,7 @@
 
 mod apart;
 mod bare;
+mod contract;
 mod conversation;
 mod engine;
 mod fallback;
@@ -29,7 +30,13 @@ use crate::report::{BenchReport, BenchRow};
 use crate::session::Session;
 
 /// Every group, in the order of measuring.
-pub const GROUPS: [Group; 4] = [hooks::GROUP, sync::GROUP, replay::GROUP, fallback::GROUP];
+pub const GROUPS: [Group; 5] = [
+    hooks::GROUP,
+    sync::GROUP,
+    contract::GROUP,
+    replay::GROUP,
+    fallback::GROUP,
+];
 
 type Measuring = Pin<Box<dyn Future<Output = anyhow::Result<Vec<BenchRow>>> + Send>>;
 
@@ -141,6 +148,6 @@ mod tests {
         assert_eq!(list().lines().count(), GROUPS.len());
         let mut names: Vec<_> = GROUPS.iter().map(|group| group.name).collect();
         names.dedup();
-        assert_eq!(names, ["hooks", "sync", "replay", "fallback"]);
+        assert_eq!(names, ["hooks", "sync", "contract", "replay", "fallback"]);
     }
 }

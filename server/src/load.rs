@@ -12,15 +12,19 @@ use contextwire_engine::SessionId;
 use crate::options::ServerOptions;
 
 /// What there is no room for, with the limit that says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoRoom {
     /// Another hook.
+    #[error("{0} calls run already: use another replica, or wait")]
     Hook(u64),
     /// Another hook of this session.
+    #[error("{0} calls of this session run already: wait for one of them")]
     SessionHook(u64),
     /// More bytes of requests, since others hold them.
+    #[error("running calls hold {0} bytes already: use another replica, or wait")]
     Bytes(u64),
     /// A call this large, ever.
+    #[error("a call of more than {0} bytes never fits: raise the server's limit")]
     Call(u64),
 }
 
@@ -87,7 +91,7 @@ impl Load {
     /// One line when it begins, however many calls it meets.
     fn refuse(&self, why: NoRoom) -> NoRoom {
         if !self.shedding.swap(true, Ordering::Relaxed) {
-            tracing::warn!(?why, "overloaded: calls are refused");
+            tracing::warn!(%why, "overloaded: calls are refused");
         }
         why
     }

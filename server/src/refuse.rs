@@ -82,29 +82,13 @@ pub(crate) fn draining() -> Status {
 
 /// The status of a call that there is no room for.
 pub(crate) fn no_room(why: NoRoom) -> Status {
-    let (reason, limit, text) = match why {
-        NoRoom::Hook(limit) => (
-            Reason::Overloaded,
-            limit,
-            format!("{limit} calls run already: use another replica, or wait"),
-        ),
-        NoRoom::SessionHook(limit) => (
-            Reason::Overloaded,
-            limit,
-            format!("{limit} calls of this session run already: wait for one of them"),
-        ),
-        NoRoom::Bytes(limit) => (
-            Reason::Overloaded,
-            limit,
-            format!("running calls hold {limit} bytes already: use another replica, or wait"),
-        ),
-        NoRoom::Call(limit) => (
-            Reason::Quota,
-            limit,
-            format!("a call of more than {limit} bytes never fits: raise the server's limit"),
-        ),
+    let (reason, limit) = match why {
+        NoRoom::Hook(limit) | NoRoom::SessionHook(limit) | NoRoom::Bytes(limit) => {
+            (Reason::Overloaded, limit)
+        }
+        NoRoom::Call(limit) => (Reason::Quota, limit),
     };
-    Refusal::new(reason, text)
+    Refusal::new(reason, why.to_string())
         .with("limit", &limit)
         .into_status()
 }

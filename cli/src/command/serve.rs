@@ -1,5 +1,7 @@
 //! `contextwire serve`: an engine service, until Ctrl-C or SIGTERM.
 
+mod limits;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +10,8 @@ use anyhow::Context;
 use clap::Args;
 use contextwire_engine::tokens::{self, ModelFamily};
 use contextwire_server::{Listen, Server, ServerOptions, UnknownFields};
+
+pub use limits::LimitArgs;
 
 use crate::engine::EngineChoice;
 use crate::log::{self, LogFormat};
@@ -49,6 +53,10 @@ pub struct ServeArgs {
         env = "CONTEXTWIRE_LOG_FILTER"
     )]
     pub log_filter: String,
+    /// How much it takes on at once.
+    // The last field: the heading of these holds for whatever follows.
+    #[command(flatten)]
+    pub limits: LimitArgs,
 }
 
 /// Runs the service.
@@ -81,7 +89,7 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
 }
 
 fn options(args: &ServeArgs) -> ServerOptions {
-    ServerOptions {
+    args.limits.within(ServerOptions {
         drain_grace: Duration::from_secs(args.drain_grace),
         build: env!("CARGO_PKG_VERSION").to_owned(),
         unknown_fields: if args.strict {
@@ -90,7 +98,7 @@ fn options(args: &ServeArgs) -> ServerOptions {
             UnknownFields::Ignore
         },
         ..ServerOptions::default()
-    }
+    })
 }
 
 #[cfg(unix)]
