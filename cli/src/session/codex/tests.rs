@@ -52,7 +52,7 @@ fn a_rollout_is_found_out_by_its_content() {
         (header.id.as_deref(), header.cwd.as_deref(), header.version),
         (
             Some("0195f000-0000-7000-8000-00000000aaaa"),
-            Some("/home/ada/tides"),
+            Some("/srv/ada/tides"),
             0
         )
     );
