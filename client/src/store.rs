@@ -41,7 +41,7 @@
 
 mod any;
 mod branch;
-
+pub mod derived;
 mod entry;
 mod error;
 mod fields;
@@ -70,6 +70,7 @@ pub use entry::Entry;
 pub use error::{LineProblem, StoreError};
 pub use id::NativeId;
 pub use jsonl::{Access, Durability, JsonlOptions, JsonlStore};
+pub use line::iso;
 pub use load::CutTail;
 pub use memory::MemoryStore;
 pub use new_entry::{BranchSummary, Compaction, EntryBody, NewEntry, Placement, ResetReason};

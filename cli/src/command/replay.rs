@@ -24,8 +24,11 @@ const NAMED_PROBLEMS: usize = 10;
 /// a small one that comes with the program.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// An OpenClaw or pi session file (JSON Lines).
+    /// A session file of OpenClaw, pi or Codex: JSON Lines, a store, a rollout.
     pub session: Option<PathBuf>,
+    /// Which session of a file that holds several.
+    #[arg(long, value_name = "ID", requires = "session")]
+    pub transcript: Option<String>,
     /// The engine: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`.
     #[arg(long, conflicts_with_all = ["engine", "outage"])]
     pub target: Option<Target>,
@@ -202,7 +205,7 @@ fn read(args: &ReplayArgs) -> anyhow::Result<Session> {
         Strictness::Lenient
     };
     let recording = match &args.session {
-        Some(path) => session::read(path, strictness)
+        Some(path) => session::read_chosen(path, args.transcript.as_deref(), strictness)
             .with_context(|| format!("cannot replay {}", path.display()))?,
         None => session::read_from(session::SAMPLE.as_bytes(), strictness)
             .context("cannot replay the built-in session")?,

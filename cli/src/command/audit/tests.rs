@@ -32,6 +32,7 @@ async fn told(pick: impl Fn(usize) -> Vec<usize>) -> (TempDir, AuditArgs) {
             .unwrap();
     }
     let args = AuditArgs {
+        transcript: None,
         session,
         store: Some(store),
         target: None,
@@ -110,6 +111,7 @@ async fn asked(folder: &TempDir, args: &AuditArgs) -> anyhow::Result<AuditReport
     let serving = tokio::spawn(bound.run(std::future::pending()));
     let args = AuditArgs {
         session: args.session.clone(),
+        transcript: None,
         store: None,
         target: Some(format!("unix:{}", socket.display()).parse().unwrap()),
         session_id: None,
