@@ -7,6 +7,8 @@ mod bad_input;
 #[cfg(test)]
 mod bad_wire;
 #[cfg(test)]
+mod compaction;
+#[cfg(test)]
 mod drain;
 #[cfg(test)]
 mod faults;
