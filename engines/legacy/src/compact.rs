@@ -211,7 +211,7 @@ impl<'a> Work<'a> {
         let Plan { history, prefix } = self.plan.clone();
         let earlier = self.conversation.earlier.as_deref();
         let items = self.items(&history);
-        let done = summarize(caller, &task, items, &self.places, earlier).await?;
+        let done = summarize(caller, task, items, &self.places, earlier).await?;
         let mut texts = Texts {
             cut: done.covered,
             is_partial: done.covered < history.end,
@@ -229,7 +229,7 @@ impl<'a> Work<'a> {
         };
         let places = self.places.from(prefix.start);
         let items = self.items(&prefix);
-        let done = summarize(caller, &task, items, &places, None).await?;
+        let done = summarize(caller, task, items, &places, None).await?;
         texts.cut = prefix.start + done.covered;
         texts.is_partial = texts.cut < prefix.end;
         texts.prefix = Some(done);

@@ -19,7 +19,7 @@ use crate::summarizer::{Flaw, SummarizeError, SummaryRequest};
 /// A window that nobody named.
 const DEFAULT_WINDOW: u64 = 100_000;
 /// What stands around the conversation in a prompt, in tokens, the instructions included.
-const FRAME_TOKENS: u64 = 2_000;
+const FRAME_TOKENS: u64 = 1_000;
 /// Least of the conversation in one call, in tokens; what does not fit even so never will.
 const MIN_CHUNK: u64 = 500;
 /// A summary may have this many characters and tokens, however little text it stands for: an image
@@ -64,7 +64,7 @@ struct Line {
 /// not suffice for the rest, and then at a place where the conversation may be parted.
 pub(crate) async fn summarize(
     caller: Caller<'_>,
-    task: &Task<'_>,
+    task: Task<'_>,
     items: &[Item],
     places: &Places,
     earlier: Option<&str>,
@@ -73,7 +73,10 @@ pub(crate) async fn summarize(
         text: earlier.unwrap_or_default().to_owned(),
         ..Summarized::default()
     };
-    let mut room = task.chunk_tokens(&caller, earlier);
+    let window = caller.summarizer.window().or(task.window);
+    let window = window.unwrap_or(DEFAULT_WINDOW);
+    let task = task.within(window);
+    let mut room = task.chunk_tokens(window, earlier);
     let mut lines = task.lines(items, 0, room);
     let total = tokens(&lines);
     let mut longest = Duration::ZERO;
@@ -196,10 +199,19 @@ struct Part<'a> {
 }
 
 impl Task<'_> {
+    /// The task as the summariser's window allows it: an answer takes at most a third of it.
+    fn within(self, window: u64) -> Self {
+        let most = (window / 3).max(1);
+        let chars = usize::try_from(most.saturating_mul(3)).unwrap_or(usize::MAX);
+        Self {
+            max_output_tokens: self.max_output_tokens.min(most),
+            max_chars: self.max_chars.min(chars),
+            ..self
+        }
+    }
+
     /// Tokens of the conversation that one call can hold.
-    fn chunk_tokens(&self, caller: &Caller<'_>, earlier: Option<&str>) -> u64 {
-        let window = caller.summarizer.window().or(self.window);
-        let window = window.unwrap_or(DEFAULT_WINDOW);
+    fn chunk_tokens(&self, window: u64, earlier: Option<&str>) -> u64 {
         // The summary so far is in every prompt, and at most as long as an answer may be.
         let so_far = earlier.map_or(0, |text| u64::from(count_text(self.family, text)));
         let so_far = so_far.max(self.max_output_tokens.min(self.max_chars as u64 / 3));
@@ -208,8 +220,8 @@ impl Task<'_> {
             .saturating_add(so_far)
             .saturating_add(FRAME_TOKENS);
         let room = window.saturating_sub(taken);
-        // Estimates err: a fifth stays free.
-        (room / 6).saturating_mul(5).max(window / 4).max(MIN_CHUNK)
+        // Estimates err: a sixth stays free.
+        (room / 6).saturating_mul(5).max(window / 6).max(MIN_CHUNK)
     }
 
     /// The items from `start` on as texts, none of them longer than half a call.

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use contextwire_engine::tokens::{ModelFamily, count_text};
 use contextwire_engine::{Progress, Transcript};
 use contextwire_legacy::{
     CompactSettings, Compaction, CompactionError, Flaw, SummarizeError, compact_log,
@@ -145,6 +146,21 @@ async fn a_history_that_does_not_fit_one_call_is_summarised_in_parts_that_do() {
     let parts: usize = seen.iter().map(|request| request.messages.len()).sum();
     assert_eq!(parts, done.first_kept, "each message is in one part");
     assert_eq!(details(&done)["calls"], seen.len());
+}
+
+#[tokio::test]
+async fn a_model_with_a_small_window_is_asked_for_an_answer_that_fits_it() {
+    let script = Script::window(4_096);
+    compacted(&turns(60), &forced(), &script).await;
+    for request in script.seen() {
+        let prompt = count_text(ModelFamily::Other, &request.prompt);
+        assert_eq!(request.max_output_tokens, 1_365);
+        assert!(
+            u64::from(prompt) + request.max_output_tokens < 4_096,
+            "{prompt}"
+        );
+        assert!(request.max_chars <= 4_095);
+    }
 }
 
 #[tokio::test]

@@ -51,6 +51,7 @@ impl HttpClient {
     pub(super) fn new(options: &OpenAiOptions) -> Result<Self, EndpointError> {
         let url = options.endpoint()?;
         let mut connector = HttpConnector::new();
+        connector.set_nodelay(true);
         connector.set_connect_timeout(Some(options.connect_timeout));
         let builder = Client::builder(TokioExecutor::new());
         let connections = if url.scheme() == Some(&Scheme::HTTP) {
