@@ -11,6 +11,8 @@ mod budget;
 #[cfg(test)]
 mod cancel;
 #[cfg(test)]
+mod compaction;
+#[cfg(test)]
 mod compute;
 #[cfg(test)]
 mod drain;

@@ -71,7 +71,7 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
     );
 
     bench.says("Assemble");
-    let server = Apart::engine(LegacyEngine).await?;
+    let server = Apart::engine(LegacyEngine::default()).await?;
     let mut ours = OurAssemble::new(&server, request)?;
     let mut theirs = BareAssemble {
         stub: bare::connect(&bare).await?,

@@ -13,7 +13,7 @@ use contextwire_server::{Listen, Server, ServerOptions, UnknownFields};
 
 pub use limits::LimitArgs;
 
-use crate::engine::EngineChoice;
+use crate::engine::{EngineChoice, SummarizerArgs};
 use crate::log::{self, LogFormat};
 use crate::output;
 
@@ -27,6 +27,9 @@ pub struct ServeArgs {
     /// where there is none.
     #[arg(long, value_name = "FILE", env = "CONTEXTWIRE_SERVER_STORE")]
     pub store: Option<PathBuf>,
+    /// How `--engine legacy` compacts.
+    #[command(flatten)]
+    pub summarizer: SummarizerArgs,
     /// The Unix socket, in a folder that only you may enter; by default one in your runtime or
     /// cache folder. `none` listens on no socket.
     #[cfg(unix)]
@@ -65,7 +68,7 @@ pub struct ServeArgs {
 /// When an address cannot be listened on, or a listener fails.
 pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     log::start(args.log, &args.log_filter)?;
-    let engine = args.engine.build(args.store.as_deref())?;
+    let engine = args.engine.build(args.store.as_deref(), &args.summarizer)?;
     let mut server = Server::new(engine).options(options(&args));
     for address in addresses(&args)? {
         server = server.listen(address);
@@ -84,6 +87,13 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
         addresses,
         "serving, Ctrl-C drains"
     );
+    if let Some(summarizer) = &args.summarizer.summarizer {
+        let summarizer = summarizer.name();
+        tracing::info!(
+            summarizer,
+            "this engine compacts, the summaries are not the host's own"
+        );
+    }
     bound.run(contextwire_server::stop_signal()).await?;
     Ok(())
 }

@@ -227,7 +227,9 @@ impl<'a> Replay<'a> {
     /// Asks for the context; where it exceeds the budget, compacts and asks again.
     async fn prompt(&mut self, turn: usize, view: &Transcript) -> Result<ReplayTurn, ReplayError> {
         let started = Instant::now();
-        let mut served = self.assemble(turn, view).await?;
+        let mut shown = self.host.view(view).await?;
+        let messages_in = shown.len();
+        let mut served = self.assemble(turn, &shown).await?;
         let mut moved = vec![served.traffic.clone()];
         let compacted = self.host.compact(served.result.estimated_tokens()).await;
         let compacted = compacted.map(|(count, traffic)| {
@@ -235,7 +237,8 @@ impl<'a> Replay<'a> {
             count
         });
         if compacted.is_some_and(|count| count > 0) {
-            served = self.assemble(turn, view).await?;
+            shown = self.host.view(view).await?;
+            served = self.assemble(turn, &shown).await?;
             moved.push(served.traffic.clone());
         }
         let elapsed = started.elapsed();
@@ -246,7 +249,7 @@ impl<'a> Replay<'a> {
         let sum = |bytes: fn(&Traffic) -> u64| moved.iter().map(bytes).sum();
         Ok(ReplayTurn {
             turn: turn as u64,
-            messages_in: view.len() as u64,
+            messages_in: messages_in as u64,
             messages_out: served.result.messages().count() as u64,
             estimated_tokens: served.result.estimated_tokens(),
             budget: self.settings.budget.map(TokenBudget::get),

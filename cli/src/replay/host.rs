@@ -15,7 +15,7 @@ use contextwire_engine::{
 use super::anchor::Anchors;
 use super::stored::Stored;
 use super::{CompactRule, Settings};
-use crate::session::ContextMessage;
+use crate::session::{ContextMessage, HistoryView};
 
 /// A host between its turns. Failures are no reason to stop: the engine catches up from the log.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(super) struct Host<'a> {
     /// The engine as last known; absent while it was never reached.
     engine: Option<Arc<EngineDescription>>,
     stored: Stored,
+    /// Whether somebody compacted: the transcript, or only an engine's own.
+    compacted: bool,
     /// Turns that no engine acknowledged yet, oldest first.
     uncommitted: VecDeque<CommitTurn>,
     anchors: Anchors,
@@ -53,6 +55,7 @@ impl<'a> Host<'a> {
             session,
             engine: None,
             stored,
+            compacted: false,
             uncommitted: VecDeque::new(),
             anchors,
         }
@@ -73,6 +76,17 @@ impl<'a> Host<'a> {
     /// When a recorded message cannot be stored.
     pub(super) async fn store(&mut self, log: &Transcript) -> Result<(), StoreError> {
         self.stored.follow(log).await
+    }
+
+    /// What the host would send now, where `recorded` is what it sent then.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) async fn view(&self, recorded: &Transcript) -> Result<Transcript, StoreError> {
+        match self.settings.history {
+            HistoryView::Full if self.compacted => self.stored.view(recorded).await,
+            HistoryView::Full | HistoryView::Recorded => Ok(recorded.clone()),
+        }
     }
 
     /// A run of a session that already has a log: the engine imports it, then it may tidy up,
@@ -225,6 +239,7 @@ impl<'a> Host<'a> {
         if !(result.ok && result.compacted) {
             return Some((0, traffic));
         }
+        self.compacted = true;
         self.succeed(&result);
         self.maintain(MaintainReason::Compaction).await;
         Some((1, traffic))

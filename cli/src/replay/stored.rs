@@ -8,7 +8,7 @@ use contextwire_client::store::{
     AnyStore, MemoryStore, NativeId, NewEntry, StoreError, TranscriptStore,
 };
 use contextwire_engine::{AnyEngine, Host, Message, Session, Transcript};
-use contextwire_legacy::LegacyEngine;
+use contextwire_legacy::{CompactionSite, LegacyEngine, LegacyOptions};
 
 /// A log that follows the recorded one.
 #[derive(Debug)]
@@ -67,11 +67,37 @@ impl Stored {
         }
     }
 
+    /// What the host would send now: the recorded view, until its own transcript was compacted; then
+    /// what that compaction left, and the recorded prompt.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) async fn view(&self, recorded: &Transcript) -> Result<Transcript, StoreError> {
+        let Some(store) = &self.store else {
+            return Ok(recorded.clone());
+        };
+        let entries = store.entries().await?;
+        if !entries
+            .iter()
+            .any(|entry| entry.entry_type() == "compaction")
+        {
+            return Ok(recorded.clone());
+        }
+        let mut view = store.context().await?;
+        view.extend(recorded.last().cloned());
+        Ok(view)
+    }
+
     /// Whoever serves what an engine asks of this session.
     pub(super) fn host(&self, session: &Session) -> Host {
         let serve = |store: &AnyStore| {
+            // What a delegated compaction comes to: this host's own, without a model.
+            let compaction = LegacyEngine::new(LegacyOptions {
+                site: CompactionSite::Engine,
+                ..LegacyOptions::default()
+            });
             let host = SessionHost::new(session.clone(), store.clone())
-                .with_compaction(AnyEngine::new(LegacyEngine));
+                .with_compaction(AnyEngine::new(compaction));
             Host::new(Arc::new(host))
         };
         self.store.as_ref().map(serve).unwrap_or_default()
