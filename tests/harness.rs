@@ -7,6 +7,7 @@ mod engine;
 mod messages;
 mod odd;
 mod place;
+mod process;
 mod proxy;
 mod raw;
 mod relay;
@@ -22,6 +23,7 @@ pub(crate) use engine::{Gate, TestEngine};
 pub(crate) use messages::{message, session, transcript, view};
 pub(crate) use odd::Odd;
 pub(crate) use place::{Place, Running};
+pub(crate) use process::Process;
 pub(crate) use proxy::Proxy;
 pub(crate) use raw::{
     RawAssemble, RawCompact, Stub, channel, edit_update, refusal, start, start_over, stub, update,

@@ -25,6 +25,8 @@ mod harness;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod replicas;
+#[cfg(test)]
 mod session;
 #[cfg(test)]
 mod sizes;
