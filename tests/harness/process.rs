@@ -2,12 +2,11 @@
 //! the ledger as `contextwire serve` does.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use clap::Parser;
 use contextwire::command::serve::{self, ServeArgs};
-use contextwire::engine::EngineChoice;
-use contextwire::log::LogFormat;
 use tempfile::TempDir;
 
 use super::Place;
@@ -128,24 +127,25 @@ impl Drop for Process {
     }
 }
 
+/// The command line of the child.
+#[derive(clap::Parser)]
+struct Serve {
+    #[command(flatten)]
+    args: ServeArgs,
+}
+
 /// In the child: serves the file that an argument names. Without it, as in every run of all tests,
 /// there is nothing to do.
 #[tokio::test(flavor = "multi_thread")]
 async fn child_that_serves_until_it_is_stopped() {
-    let store = std::env::args().find_map(|arg| Some(PathBuf::from(arg.strip_prefix(STORE)?)));
-    if store.is_none() {
+    let store = std::env::args().find_map(|arg| Some(arg.strip_prefix(STORE)?.to_owned()));
+    let Some(store) = store else {
         return;
-    }
-    let args = ServeArgs {
-        engine: EngineChoice::Ledger,
-        store,
-        #[cfg(unix)]
-        socket: Some("none".into()),
-        listen: Some(([127, 0, 0, 1], 0).into()),
-        drain_grace: 30,
-        strict: false,
-        log: LogFormat::Human,
-        log_filter: "debug".to_owned(),
     };
-    serve::run(args).await.unwrap();
+    let mut line = vec!["serve", "--engine", "ledger", "--store", &store];
+    line.extend(["--listen", "127.0.0.1:0", "--log-filter", "debug"]);
+    if cfg!(unix) {
+        line.extend(["--socket", "none"]);
+    }
+    serve::run(Serve::parse_from(line).args).await.unwrap();
 }
