@@ -8,6 +8,7 @@ mod http2;
 mod messages;
 mod odd;
 mod place;
+mod process;
 mod proxy;
 mod raw;
 mod relay;
@@ -24,6 +25,7 @@ pub(crate) use http2::{Http2, Http2Call};
 pub(crate) use messages::{message, session, transcript, view};
 pub(crate) use odd::Odd;
 pub(crate) use place::{Place, Running};
+pub(crate) use process::Process;
 pub(crate) use proxy::Proxy;
 pub(crate) use raw::{
     RawAssemble, RawCompact, Stub, channel, edit_update, refusal, start, start_over, stub, update,

@@ -35,6 +35,8 @@ mod keep_alive;
 #[cfg(test)]
 mod load;
 #[cfg(test)]
+mod replicas;
+#[cfg(test)]
 mod session;
 #[cfg(test)]
 mod sizes;

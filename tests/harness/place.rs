@@ -53,6 +53,14 @@ impl Place {
         }
     }
 
+    /// An address that somebody else listens at.
+    pub(crate) fn at(address: SocketAddr) -> Self {
+        Self::Tcp {
+            address,
+            _reserved: None,
+        }
+    }
+
     /// The usual one of this system.
     pub(crate) fn new() -> Self {
         #[cfg(unix)]

@@ -157,6 +157,15 @@ impl HostCallError {
         }
     }
 
+    /// Whether this host does not serve such calls at all, rather than having failed at one: it
+    /// serves none, or none of this kind.
+    pub fn is_unserved(&self) -> bool {
+        matches!(
+            self.reason.as_str(),
+            "HOST_CALL_UNAVAILABLE" | "UNSUPPORTED"
+        )
+    }
+
     /// There is nobody to call.
     pub fn unavailable() -> Self {
         Self::new("HOST_CALL_UNAVAILABLE", "this host serves no calls back")

@@ -99,7 +99,7 @@ async fn delegate(cx: &HookContext, request: &Compact) -> Option<Compacted> {
     };
     match cx.host.delegate_compaction(request).await {
         Ok((compacted, _)) => Some(compacted),
-        Err(error) if error.reason == UNAVAILABLE => None,
+        Err(error) if error.is_unserved() => None,
         Err(error) => Some(Compacted::declined(format!(
             "{}: {}",
             error.reason, error.message

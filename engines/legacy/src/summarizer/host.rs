@@ -69,13 +69,15 @@ fn read(completed: LlmCompleted) -> Result<SummaryText, SummarizeError> {
 }
 
 fn failed(error: HostCallError) -> SummarizeError {
+    if error.is_unserved() {
+        return SummarizeError::Unserved;
+    }
     let HostCallError {
         reason,
         message: _,
         retryable,
     } = error;
     match reason.as_str() {
-        "HOST_CALL_UNAVAILABLE" => SummarizeError::Unserved,
         "HOOK_CLOSED" => SummarizeError::Aborted,
         "TIMEOUT" => SummarizeError::TimedOut,
         _ => SummarizeError::Host { reason, retryable },
