@@ -1,7 +1,7 @@
 //! The built-in compaction of a list (HOST-SEMANTICS 14): whether, what, and with which result.
 
 use contextwire_engine::tokens::ModelFamily;
-use contextwire_engine::{Compact, HookContext, TokenBudget, Transcript};
+use contextwire_engine::{Compact, EntryId, HookContext, Message, TokenBudget, Transcript};
 
 use crate::attempt::Caller;
 use crate::compaction::{CompactedLog, Compaction, Details};
@@ -343,10 +343,14 @@ fn is_due(settings: &CompactSettings, limits: Limits, tokens: u64) -> Result<(),
     }
 }
 
-/// The id of a message, where it names that message and no other.
-fn unique_id(log: &Transcript, place: usize) -> Option<contextwire_engine::EntryId> {
-    let id = log.get(place)?.entry_id();
-    let mut same = log.iter().filter(|message| message.entry_id() == id);
+/// The id of the stored entry that a message is or shows, where it names that one and no other.
+fn unique_id(log: &Transcript, place: usize) -> Option<EntryId> {
+    let stored = |message: &Message| {
+        let shown = message.log_entry_id();
+        shown.unwrap_or(message.entry_id()).clone()
+    };
+    let id = stored(log.get(place)?);
+    let mut same = log.iter().filter(|message| stored(message) == id);
     let is_unique = same.next().is_some() && same.next().is_none();
-    (!id.is_empty() && is_unique).then(|| id.clone())
+    (!id.is_empty() && is_unique).then_some(id)
 }

@@ -24,7 +24,7 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    fn of(message: &Message, body: &Body) -> Self {
+    pub(crate) fn of(message: &Message, body: &Body) -> Self {
         match message.role() {
             "toolResult" => Self::Result,
             _ if message.tool_result_for().is_some() => Self::Result,

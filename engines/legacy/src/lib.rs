@@ -5,6 +5,8 @@
 //!   part and names the first message that stays. A host calls it to serve an engine that delegates.
 //! - A [`Summarizer`] writes the summaries: [`HostModel`], an OpenAI-compatible endpoint (feature
 //!   `openai`), or [`Extract`], which asks no model and says so.
+//! - [`precheck`] says whether a prompt fits before it is sent, [`prune`] cuts old tool output in what
+//!   is sent.
 //! - [`Trigger`], [`SafetyWindow`] and [`AfterCompaction`] are the host's side of a compaction:
 //!   what it asks for, how long it waits, and which session it goes on with.
 //!
@@ -47,8 +49,10 @@ mod engine;
 mod error;
 mod files;
 mod item;
+pub mod precheck;
 mod prompt;
 mod prompt_budget;
+pub mod prune;
 mod render;
 mod safety;
 mod settings;

@@ -25,6 +25,13 @@ pub(crate) fn head(text: &str, max: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
+/// The end of the text in at most `max` characters.
+pub(crate) fn tail(text: &str, max: usize) -> &str {
+    let start = text.char_indices().rev().take(max).last();
+    text.get(start.map_or(text.len(), |(at, _)| at)..)
+        .unwrap_or_default()
+}
+
 /// The text on one line, in at most about `max` characters.
 pub(crate) fn one_line(text: &str, max: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -68,6 +75,7 @@ mod tests {
             assert!(!short.contains(char::REPLACEMENT_CHARACTER));
             assert!(short.contains(&format!("{} of 500 characters", 500 - max)));
             assert_eq!(head(&text, max).chars().count(), max);
+            assert_eq!(tail(&text, max).chars().count(), max);
         }
         assert_eq!(head_and_tail("short", 5), "short");
         assert_eq!(one_line(" a\n b  c ", 3), "a b ...");

@@ -10,6 +10,7 @@
 )]
 
 mod compaction;
+mod context;
 #[cfg(feature = "openai")]
 mod endpoint;
 mod engine;
