@@ -1,9 +1,11 @@
 //! What the contract's promises cost: strictness beside decoding, a durable commit beside the least
-//! that is as durable.
+//! that is as durable, a call back beside an echo.
 
 mod commit;
+mod host_call;
 mod strict;
 
+use self::host_call::{Calls, Echo};
 use super::measure::{Plan, pair};
 use super::row::{Rows, Target};
 use super::{Bench, Group};
@@ -12,7 +14,7 @@ use crate::report::BenchRow;
 /// The group.
 pub(super) const GROUP: Group = Group {
     name: "contract",
-    about: "a strict scan against decoding, a ledger's commit against bare SQLite",
+    about: "a strict scan against decoding, a ledger's commit against bare SQLite, a call back against an echo",
     run: |bench| Box::pin(run(bench)),
 };
 
@@ -49,6 +51,20 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
         "µs",
         measured,
         Target::RatioAtMost(1.5),
+    );
+    bench.says("host calls");
+    let (mut calls, mut echo) = (Calls::open().await?, Echo::open().await?);
+    let plan = Plan {
+        batches: bench.effort.pick(80, 8),
+        candidate: 25,
+        baseline: 25,
+    };
+    let measured = pair(plan, &mut calls, &mut echo).await?;
+    rows.add(
+        "host call and its result within a hook, p50, against an echo on an open bare stream",
+        "µs",
+        measured,
+        Target::RatioAtMost(2.5),
     );
     Ok(rows.into_rows())
 }

@@ -49,6 +49,7 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
     let request = keep_all();
     let bare = Apart::bare(Bare {
         assembled: result(&request),
+        ..Bare::default()
     })
     .await?;
     let mut rows = Rows::of(GROUP.name);

@@ -19,6 +19,9 @@ pub(super) struct Stored {
     /// Absent for a recording in which some messages have ids and others none: no store keeps such
     /// a log (R2.3).
     store: Option<AnyStore>,
+    /// What a delegated compaction comes to: this host's own, without a model. One for the whole
+    /// session: it goes on from its last summary.
+    compaction: AnyEngine,
 }
 
 impl Stored {
@@ -34,6 +37,10 @@ impl Stored {
             recorded: Transcript::new(),
             ids,
             store: (named.len() < 2).then(|| ids.store()),
+            compaction: AnyEngine::new(LegacyEngine::new(LegacyOptions {
+                site: CompactionSite::Engine,
+                ..LegacyOptions::default()
+            })),
         }
     }
 
@@ -91,13 +98,8 @@ impl Stored {
     /// Whoever serves what an engine asks of this session.
     pub(super) fn host(&self, session: &Session) -> Host {
         let serve = |store: &AnyStore| {
-            // What a delegated compaction comes to: this host's own, without a model.
-            let compaction = LegacyEngine::new(LegacyOptions {
-                site: CompactionSite::Engine,
-                ..LegacyOptions::default()
-            });
             let host = SessionHost::new(session.clone(), store.clone())
-                .with_compaction(AnyEngine::new(compaction));
+                .with_compaction(self.compaction.clone());
             Host::new(Arc::new(host))
         };
         self.store.as_ref().map(serve).unwrap_or_default()
