@@ -7,3 +7,5 @@ pub mod describe;
 pub mod generate;
 pub mod replay;
 pub mod serve;
+pub mod session;
+pub mod tokens;
