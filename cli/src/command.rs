@@ -8,3 +8,5 @@ pub mod doctor;
 pub mod generate;
 pub mod replay;
 pub mod serve;
+pub mod session;
+pub mod tokens;

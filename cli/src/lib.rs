@@ -10,3 +10,6 @@ pub mod output;
 pub mod replay;
 pub mod report;
 pub mod session;
+pub mod show;
+pub mod stats;
+pub mod tokens;

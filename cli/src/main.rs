@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use contextwire::command::{audit, bench, call, describe, doctor, generate, replay, serve};
+use contextwire::command::{
+    audit, bench, call, describe, doctor, generate, replay, serve, session, tokens,
+};
 use contextwire::output;
 
 /// Runs, replays and inspects context engines: what decides what an agent's model sees.
@@ -24,6 +26,8 @@ enum Command {
     Bench(bench::BenchArgs),
     Audit(audit::AuditArgs),
     Doctor(doctor::DoctorArgs),
+    Session(session::SessionArgs),
+    Tokens(tokens::TokensArgs),
 }
 
 #[tokio::main]
@@ -37,6 +41,8 @@ async fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args).await,
         Command::Audit(args) => audit::run(&args).await,
         Command::Doctor(args) => doctor::run(args).await,
+        Command::Session(args) => session::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Tokens(args) => tokens::run(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         output::problem(format_args!("error: {error:#}"));

@@ -23,17 +23,21 @@ mod message;
 mod open;
 mod page;
 mod parse;
+mod piece;
 mod problem;
 mod read_error;
 mod reader;
 mod sqlite;
 mod tree;
 mod turn;
+mod usage;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
+pub use branch::Boundaries;
 pub use entry::{Entry, Header, Model};
 pub use export::{Exported, Target};
 pub use format::Format;
@@ -42,10 +46,12 @@ pub use kind::FileKind;
 pub use line::Size;
 pub use message::ContextMessage;
 pub use open::{read_chosen, read_from};
+pub use piece::{Piece, pieces};
 pub use problem::{ForkProblem, Outcome, Problem, Reason, Source};
 pub use read_error::{ReadError, Strictness};
 pub use sqlite::StoreError;
 pub use turn::{HistoryView, Turn, View};
+pub use usage::Usage;
 
 use branch::Branch;
 use entry::Kind;
@@ -107,6 +113,51 @@ impl Session {
         path.filter(|entry| is_understood(entry))
     }
 
+    /// The messages of the active branch that a model was ever meant to see, in order: those before
+    /// a reset as well, and no summaries of compactions.
+    pub fn conversation(&self) -> impl Iterator<Item = Said<'_>> {
+        let ends: Vec<usize> = self.branch.boundaries().collect();
+        let items = self.branch.items.iter().enumerate();
+        let said = items.map(move |(index, item)| Said {
+            message: &item.message,
+            stretch: ends.iter().take_while(|end| **end <= index).count(),
+            is_excluded: item.excluded,
+        });
+        said.filter(|said| !said.is_excluded)
+    }
+
+    /// How often the conversation was compacted, and how often it was reset.
+    pub fn boundaries(&self) -> Boundaries {
+        self.branch.count()
+    }
+
+    /// Ends of the tree: 1 where nothing was ever taken back or tried twice.
+    pub fn branches(&self) -> usize {
+        let mut is_continued = vec![false; self.entries.len()];
+        for index in 0..self.entries.len() {
+            let parent = self.tree.parent(index);
+            let is_marker = self.tree.visible(index) != Some(index);
+            if let Some(parent) = parent.filter(|_| !is_marker)
+                && let Some(parent) = is_continued.get_mut(parent)
+            {
+                *parent = true;
+            }
+        }
+        let ends = self.entries.iter().zip(is_continued);
+        ends.filter(|(entry, is_continued)| entry.is_canonical() && !entry.side && !is_continued)
+            .count()
+    }
+
+    /// From the first to the last time in it, in milliseconds since the Unix epoch.
+    pub fn span_ms(&self) -> Option<(i64, i64)> {
+        let times = self.entries.iter().filter_map(Entry::timestamp_ms);
+        let times = times.chain(self.header.timestamp_ms);
+        times.fold(None, |span, time| match span {
+            None => Some((time, time)),
+            Some((first, last)) => Some((time.min(first), time.max(last))),
+        })
+    }
+
     /// The newest model of the active branch, else the one of the header.
     pub fn model(&self) -> Option<Model> {
         let newest = self
@@ -136,6 +187,16 @@ impl Session {
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
+}
+
+/// A message of the conversation.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// The message.
+    pub message: &'a Arc<ContextMessage>,
+    /// How many compactions and resets were before it: within one stretch contexts only grow.
+    pub stretch: usize,
+    is_excluded: bool,
 }
 
 fn is_understood(entry: &Entry) -> bool {

@@ -10,14 +10,12 @@ use contextwire_client::{EngineClient, Target};
 use contextwire_engine::TokenBudget;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::command::session::warn;
 use crate::engine::EngineChoice;
 use crate::log::{self, LogFormat};
 use crate::output;
 use crate::replay::{CompactRule, ContextWriter, Outage, OwnEngine, Replay, Settings};
 use crate::session::{self, HistoryView, Session, Strictness};
-
-/// Problems of a file that are named before the rest is only counted.
-const NAMED_PROBLEMS: usize = 10;
 
 /// Drives a recorded session through an engine, user turn by user turn, and shows what the model
 /// would have seen. Without a target it starts an engine of its own; without a session it replays
@@ -210,14 +208,7 @@ fn read(args: &ReplayArgs) -> anyhow::Result<Session> {
         None => session::read_from(session::SAMPLE.as_bytes(), strictness)
             .context("cannot replay the built-in session")?,
     };
-    let problems = recording.problems();
-    for problem in problems.iter().take(NAMED_PROBLEMS) {
-        output::problem(format_args!("warning: {problem}"));
-    }
-    if problems.len() > NAMED_PROBLEMS {
-        let rest = problems.len() - NAMED_PROBLEMS;
-        output::problem(format_args!("warning: and {rest} more damaged lines"));
-    }
+    warn(&recording);
     Ok(recording)
 }
 

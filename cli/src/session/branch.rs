@@ -57,7 +57,36 @@ pub(super) struct Entries<'a> {
     pub(super) positions: &'a [Option<usize>],
 }
 
+/// How often the past was cut off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Boundaries {
+    /// By a summary, or by what else a compaction put in its place.
+    pub compactions: u64,
+    /// By a reset.
+    pub resets: u64,
+}
+
 impl Branch {
+    /// Numbers of items before each boundary.
+    pub(super) fn boundaries(&self) -> impl Iterator<Item = usize> {
+        self.marks.iter().filter_map(|mark| match mark {
+            Mark::Boundary(boundary) => Some(boundary.at),
+            Mark::Turn { .. } | Mark::Answer => None,
+        })
+    }
+
+    pub(super) fn count(&self) -> Boundaries {
+        let mut counted = Boundaries::default();
+        for mark in &self.marks {
+            match mark {
+                Mark::Boundary(Boundary { head: Some(_), .. }) => counted.compactions += 1,
+                Mark::Boundary(Boundary { head: None, .. }) => counted.resets += 1,
+                Mark::Turn { .. } | Mark::Answer => {}
+            }
+        }
+        counted
+    }
+
     /// Follows the active branch; reports boundaries that name nothing before them.
     pub(super) fn follow(entries: &Entries<'_>, problems: &mut Vec<Problem>) -> Self {
         let path = entries.tree.active_branch();

@@ -46,6 +46,9 @@ const RESET: &str = "pi knows no reset: it sees what came before it";
 const REPLACEMENT: &str =
     "a compaction of Codex keeps single messages: OpenClaw and pi see its summary in their place";
 
+/// The type of an entry whose body cannot be used, as JSON.
+const BROKEN: &str = r#""contextwire.broken""#;
+
 /// The version of OpenClaw's entries, and of pi's.
 const OPENCLAW_VERSION: u64 = 4;
 const PI_VERSION: u64 = 3;
@@ -175,6 +178,12 @@ impl<'a> Export<'a> {
         if let Some(kept) = self.first_kept(entry) {
             json = envelope::with(&json, "firstKeptEntryId", &kept);
         }
+        if matches!(entry.kind, Kind::Broken) {
+            // Under a type that no host knows an entry keeps its place and says nothing.
+            let was = contextwire_engine::json::quote(&entry.tag);
+            json = envelope::with(&json, "type", BROKEN);
+            json = envelope::with(&json, "brokenType", &was);
+        }
         if self.target == Target::Pi {
             json = self.as_pi_knows_it(entry, json);
         }
@@ -202,7 +211,7 @@ impl<'a> Export<'a> {
             | Kind::Foreign
             | Kind::Broken => return json,
         };
-        let timestamp = iso(entry.timestamp_ms.unwrap_or_else(|| self.start()));
+        let timestamp = iso(entry.timestamp_ms.unwrap_or(0));
         let id = entry.id.as_deref().map(contextwire_engine::json::quote);
         ObjectWriter::new()
             .text("type", "custom")
@@ -266,7 +275,7 @@ impl<'a> Export<'a> {
         let built = Built {
             id: &self.ids.quoted(index),
             parent: &self.parent(index),
-            timestamp: &iso(entry.timestamp_ms.unwrap_or_else(|| self.start())),
+            timestamp: &iso(entry.timestamp_ms.unwrap_or(0)),
         };
         built.entry(entry)
     }

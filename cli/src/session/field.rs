@@ -96,8 +96,8 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut fields = Vec::new();
-                while let Some(Text(name)) = map.next_key()? {
-                    fields.push((name, map.next_value()?));
+                while let Some(name) = map.next_key::<Text<'_>>()? {
+                    fields.push((name.into_key()?, map.next_value()?));
                 }
                 Ok(Fields(fields))
             }
@@ -108,6 +108,18 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 
 /// A string that may hold escapes of lone surrogates, which a Rust string cannot.
 struct Text<'a>(Cow<'a, str>);
+
+impl<'a> Text<'a> {
+    /// The parser refuses control characters in values, but not in what it hands out as bytes.
+    fn into_key<E: Error>(self) -> Result<Cow<'a, str>, E> {
+        match self.0 {
+            Cow::Borrowed(key) if key.bytes().any(|byte| byte < b' ') => {
+                Err(E::custom("control character in a key"))
+            }
+            key @ (Cow::Borrowed(_) | Cow::Owned(_)) => Ok(key),
+        }
+    }
+}
 
 impl<'de> Deserialize<'de> for Text<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -140,6 +152,14 @@ mod tests {
     fn the_last_of_repeated_keys_wins() {
         let fields = Fields::parse(r#"{"role":"user","role":"assistant"}"#).unwrap();
         assert_eq!(fields.text("role").as_deref(), Some("assistant"));
+    }
+
+    #[test]
+    fn a_control_character_is_no_part_of_a_string() {
+        for json in ["{\"a\tb\":1}", "{\"a\":\"b\tc\"}", "{\"a\":{\"b\tc\":1}}"] {
+            assert!(Fields::parse(json).is_err(), "{json}");
+        }
+        assert!(Fields::parse(r#"{"a\tb":"\t"}"#).is_ok());
     }
 
     #[test]

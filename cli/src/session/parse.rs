@@ -93,13 +93,17 @@ fn broken(reason: Reason) -> Fault {
 
 fn not_an_object(line: &Line, text: &str, error: &serde_json::Error) -> Fault {
     match error.classify() {
-        Category::Data => {
-            let is_json = serde_json::from_str::<&RawValue>(text).is_ok();
-            Fault {
+        // What stopped the reading of an object may be no JSON at all.
+        Category::Data => match serde_json::from_str::<&RawValue>(text) {
+            Ok(_) => Fault {
                 reason: Reason::NotAnObject,
-                is_json,
+                is_json: true,
+            },
+            Err(error) if text.trim_start().starts_with('{') && !error.is_data() => {
+                not_an_object(line, text, &error)
             }
-        }
+            Err(_) => broken(Reason::NotAnObject),
+        },
         Category::Eof if !line.terminated => broken(Reason::Truncated),
         Category::Eof | Category::Syntax | Category::Io => {
             let said = error.to_string();

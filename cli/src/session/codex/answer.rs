@@ -4,13 +4,13 @@ use bytes::Bytes;
 use contextwire_engine::json::ObjectWriter;
 
 use super::super::field::Fields;
-use super::content::{array, written};
+use super::content::{Blocks, written};
 use super::item::Part;
 
 /// An answer on its way.
 #[derive(Debug)]
 pub(super) struct Answer {
-    blocks: Vec<String>,
+    blocks: Blocks,
     has_calls: bool,
     timestamp_ms: Option<i64>,
     usage: Option<String>,
@@ -29,7 +29,7 @@ impl Answer {
     /// An answer that begins with this time.
     pub(super) fn new(timestamp_ms: Option<i64>) -> Self {
         Self {
-            blocks: Vec::new(),
+            blocks: Blocks::default(),
             has_calls: false,
             timestamp_ms,
             usage: None,
@@ -39,8 +39,7 @@ impl Answer {
 
     pub(super) fn add(&mut self, part: Part) {
         self.has_calls |= part.call.is_some();
-        let blocks = part.blocks.into_iter();
-        self.blocks.extend(blocks.filter(|block| !block.is_empty()));
+        self.blocks.append(part.blocks);
     }
 
     pub(super) fn close(&mut self) {
@@ -65,7 +64,7 @@ impl Answer {
         let timestamp_ms = self.timestamp_ms.unwrap_or(0).to_string();
         ObjectWriter::new()
             .text("role", "assistant")
-            .json("content", array(&self.blocks).as_bytes())
+            .json("content", self.blocks.finish().as_bytes())
             .text("api", "openai-responses")
             .maybe("provider", provider.as_deref().map(str::as_bytes))
             .maybe("model", model.as_deref().map(str::as_bytes))

@@ -5,46 +5,75 @@ use serde_json::value::RawValue;
 
 use super::super::field::{Fields, elements, text};
 
-/// A JSON array of blocks. A string is one text; anything else that is no array has none.
-pub(super) fn blocks(content: &RawValue) -> String {
-    let blocks: Vec<String> = match (elements(content), text(content)) {
-        (Some(elements), _) => elements.into_iter().map(block).collect(),
-        (None, Some(_)) => vec![text_block(content)],
-        (None, None) => Vec::new(),
-    };
-    array(&blocks)
-}
+/// Blocks of a content on their way, in one text: items are as large as the output of tools.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Blocks(String);
 
-/// A JSON array of blocks that are JSON already.
-pub(super) fn array(blocks: &[String]) -> String {
-    format!("[{}]", blocks.join(","))
-}
-
-/// `{"type":"text","text":…}` with the string as it stands.
-pub(super) fn text_block(text: &RawValue) -> String {
-    written(
-        ObjectWriter::new()
-            .text("type", "text")
-            .json("text", text.get().as_bytes()),
-    )
-}
-
-/// A block of an unknown type stays as it is.
-fn block(value: &RawValue) -> String {
-    let as_it_is = || value.get().to_owned();
-    let Ok(fields) = Fields::parse(value.get()) else {
-        return as_it_is();
-    };
-    match fields.text("type").unwrap_or_default().as_str() {
-        "input_text" | "output_text" | "text" => {
-            fields.get("text").map_or_else(as_it_is, text_block)
+impl Blocks {
+    /// Those of a content. A string is one text; anything else that is no array has none.
+    pub(super) fn of(content: &RawValue) -> Self {
+        let mut blocks = Self(String::with_capacity(content.get().len() + 64));
+        match elements(content) {
+            Some(elements) => elements.into_iter().for_each(|block| blocks.add(block)),
+            None if text(content).is_some() => blocks.text(content.get()),
+            None => {}
         }
-        "refusal" => fields.get("refusal").map_or_else(as_it_is, text_block),
-        "input_image" => match fields.text("image_url") {
-            Some(url) => image(&url),
-            None => as_it_is(),
-        },
-        _ => as_it_is(),
+        blocks
+    }
+
+    /// One more, which is JSON already.
+    pub(super) fn push(&mut self, block: &str) {
+        self.separate();
+        self.0.push_str(block);
+    }
+
+    /// Those of another content behind these.
+    pub(super) fn append(&mut self, other: Self) {
+        if self.0.is_empty() {
+            self.0 = other.0;
+        } else if !other.0.is_empty() {
+            self.push(&other.0);
+        }
+    }
+
+    /// `{"type":"text","text":…}` with a string as it stands.
+    pub(super) fn text(&mut self, json: &str) {
+        self.separate();
+        for part in [r#"{"type":"text","text":"#, json, "}"] {
+            self.0.push_str(part);
+        }
+    }
+
+    fn separate(&mut self) {
+        if !self.0.is_empty() {
+            self.0.push(',');
+        }
+    }
+
+    /// The JSON array.
+    pub(super) fn finish(mut self) -> String {
+        self.0.insert(0, '[');
+        self.0.push(']');
+        self.0
+    }
+
+    /// A block of an unknown type stays as it is.
+    fn add(&mut self, block: &RawValue) {
+        let Ok(fields) = Fields::parse(block.get()) else {
+            return self.push(block.get());
+        };
+        let kind = fields.text("type").unwrap_or_default();
+        let said = match kind.as_str() {
+            "input_text" | "output_text" | "text" => fields.get("text"),
+            "refusal" => fields.get("refusal"),
+            _ => None,
+        };
+        let url = || fields.text("image_url").filter(|_| kind == "input_image");
+        match (said, url()) {
+            (Some(said), _) => self.text(said.get()),
+            (None, Some(url)) => self.push(&image(&url)),
+            (None, None) => self.push(block.get()),
+        }
     }
 }
 
@@ -92,23 +121,26 @@ mod tests {
             r#"[{"type":"input_text","text":"\ud83d \u00e9"},{"type":"output_text","text":"b","annotations":[]},{"type":"audio","n":1e400},7]"#,
         );
         assert_eq!(
-            blocks(&content),
+            Blocks::of(&content).finish(),
             r#"[{"type":"text","text":"\ud83d \u00e9"},{"type":"text","text":"b"},{"type":"audio","n":1e400},7]"#
         );
-        assert_eq!(blocks(&raw(r#""a""#)), r#"[{"type":"text","text":"a"}]"#);
-        assert_eq!(blocks(&raw("null")), "[]");
+        assert_eq!(
+            Blocks::of(&raw(r#""a""#)).finish(),
+            r#"[{"type":"text","text":"a"}]"#
+        );
+        assert_eq!(Blocks::of(&raw("null")).finish(), "[]");
     }
 
     #[test]
     fn an_image_inside_its_url_becomes_data() {
         let inline = raw(r#"[{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]"#);
         assert_eq!(
-            blocks(&inline),
+            Blocks::of(&inline).finish(),
             r#"[{"type":"image","data":"AAAA","mimeType":"image/png"}]"#
         );
         let elsewhere = raw(r#"[{"type":"input_image","image_url":"https://example.com/a.png"}]"#);
         assert_eq!(
-            blocks(&elsewhere),
+            Blocks::of(&elsewhere).finish(),
             r#"[{"type":"image","url":"https://example.com/a.png"}]"#
         );
     }

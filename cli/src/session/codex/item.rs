@@ -6,7 +6,7 @@ use contextwire_engine::json::{ObjectWriter, quote};
 use serde_json::value::RawValue;
 
 use super::super::field::{Fields, elements, text};
-use super::content::{arguments, array, blocks, text_block, written};
+use super::content::{Blocks, arguments, written};
 
 /// What begins a message that Codex itself puts in the user's name, where no kind says so.
 const CONTEXT_MARKS: [&str; 8] = [
@@ -19,6 +19,9 @@ const CONTEXT_MARKS: [&str; 8] = [
     "<subagent_notification>",
     "<instructions>",
 ];
+
+/// A line feed as JSON has it.
+const LINE_FEED: &str = r"\n";
 
 /// What an item is to a conversation.
 pub(super) enum Item {
@@ -37,7 +40,7 @@ pub(super) enum Item {
 /// A part of an answer.
 pub(super) struct Part {
     /// Blocks of the answer's content.
-    pub(super) blocks: Vec<String>,
+    pub(super) blocks: Blocks,
     /// The tool that it calls.
     pub(super) call: Option<Call>,
 }
@@ -60,7 +63,7 @@ pub(super) fn read(item_type: &str, fields: &Fields<'_>, at: &Circumstances<'_>)
     match item_type {
         "message" => message(fields, at),
         "reasoning" => Item::Part(Part {
-            blocks: vec![thinking(fields)],
+            blocks: one(&thinking(fields)),
             call: None,
         }),
         "function_call" => call(
@@ -72,7 +75,12 @@ pub(super) fn read(item_type: &str, fields: &Fields<'_>, at: &Circumstances<'_>)
         "local_shell_call" => call(fields, None, &arguments(fields.get("action"))),
         "function_call_output" | "custom_tool_call_output" => result(fields, at),
         "agent_message" => match fields.get("content") {
-            Some(content) => custom("codex.agent_message", &blocks(content), None, at),
+            Some(content) => custom(
+                "codex.agent_message",
+                &Blocks::of(content).finish(),
+                None,
+                at,
+            ),
             None => Item::Malformed("content"),
         },
         "compaction" | "compaction_summary" | "context_compaction" => {
@@ -93,7 +101,12 @@ pub(super) fn read(item_type: &str, fields: &Fields<'_>, at: &Circumstances<'_>)
 /// A message from one agent to another, which the recipient's model reads.
 pub(super) fn between_agents(fields: &Fields<'_>, at: &Circumstances<'_>) -> Item {
     match fields.get("content") {
-        Some(content) => custom("codex.agent_message", &blocks(content), None, at),
+        Some(content) => custom(
+            "codex.agent_message",
+            &Blocks::of(content).finish(),
+            None,
+            at,
+        ),
         None => Item::Malformed("content"),
     }
 }
@@ -104,30 +117,28 @@ fn message(fields: &Fields<'_>, at: &Circumstances<'_>) -> Item {
     };
     match fields.text("role").as_deref() {
         Some("assistant") => Item::Part(Part {
-            blocks: vec![inner(&blocks(content))],
+            blocks: Blocks::of(content),
             call: None,
         }),
         Some("user") if is_context(fields, content) => {
-            custom("codex.context", &blocks(content), None, at)
+            custom("codex.context", &Blocks::of(content).finish(), None, at)
         }
         Some("user") => {
             let payload = ObjectWriter::new()
                 .text("role", "user")
-                .json("content", blocks(content).as_bytes());
+                .json("content", Blocks::of(content).finish().as_bytes());
             Item::Message("user", finish(payload, at))
         }
-        Some("developer") => custom("codex.developer", &blocks(content), None, at),
-        Some("system") => custom("codex.system", &blocks(content), None, at),
+        Some("developer") => custom("codex.developer", &Blocks::of(content).finish(), None, at),
+        Some("system") => custom("codex.system", &Blocks::of(content).finish(), None, at),
         Some(_) | None => Item::Malformed("role"),
     }
 }
 
-/// Blocks without the brackets around them, to stand among others.
-fn inner(blocks: &str) -> String {
-    let inner = blocks
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
-    inner.unwrap_or_default().to_owned()
+fn one(block: &str) -> Blocks {
+    let mut blocks = Blocks::default();
+    blocks.push(block);
+    blocks
 }
 
 /// Whether Codex wrote a message in the user's name: surroundings, instructions, a summary.
@@ -147,13 +158,25 @@ fn is_context(fields: &Fields<'_>, content: &RawValue) -> bool {
             .iter()
             .all(|kind| kind != "unknown" && !kind.starts_with("user."));
     }
-    let first = elements(content).and_then(|blocks| blocks.first().copied());
-    let first = first.and_then(|block| Fields::parse(block.get()).ok()?.text("text"));
-    first.is_some_and(|text| {
-        let start: String = text.trim_start().chars().take(40).collect();
-        let start = start.to_lowercase();
-        CONTEXT_MARKS.iter().any(|mark| start.starts_with(mark))
-    })
+    starts_with_a_mark(content.get())
+}
+
+/// Looks at the JSON itself, which begins with the first text: whole contents are long.
+fn starts_with_a_mark(content: &str) -> bool {
+    const LOOKED_AT: usize = 256;
+    let start = content
+        .get(..content.floor_char_boundary(LOOKED_AT))
+        .unwrap_or_default();
+    let text = match start.split_once(r#""text":"#) {
+        Some((_, text)) => text,
+        None => start,
+    };
+    let text = text.trim_start_matches([' ', '[', '"']);
+    let text = text
+        .trim_start_matches(LINE_FEED)
+        .trim_start()
+        .to_lowercase();
+    CONTEXT_MARKS.iter().any(|mark| text.starts_with(mark))
 }
 
 /// A message that a model sees and nobody said, in the form of a `custom_message` entry.
@@ -220,7 +243,7 @@ fn call(fields: &Fields<'_>, name: Option<&RawValue>, arguments: &str) -> Item {
         .json("name", tool.as_bytes())
         .json("arguments", arguments.as_bytes());
     Item::Part(Part {
-        blocks: vec![written(block)],
+        blocks: one(&written(block)),
         call: text(id).map(|id| Call { id, tool }),
     })
 }
@@ -237,10 +260,16 @@ fn result(fields: &Fields<'_>, at: &Circumstances<'_>) -> Item {
             .is_some_and(|success| success.get() == "false")
     });
     let content = match as_object.as_ref().map(|output| output.get("content")) {
-        Some(Some(content)) => blocks(content),
-        Some(None) => array(&[text_block_of(output.get())]),
-        None => blocks(output),
+        Some(Some(content)) => Blocks::of(content),
+        // JSON of any other form is the text that a model reads.
+        Some(None) => {
+            let mut blocks = Blocks::default();
+            blocks.text(&quote(output.get()));
+            blocks
+        }
+        None => Blocks::of(output),
     };
+    let content = content.finish();
     let payload = ObjectWriter::new()
         .text("role", "toolResult")
         .json("toolCallId", id.get().as_bytes())
@@ -248,11 +277,6 @@ fn result(fields: &Fields<'_>, at: &Circumstances<'_>) -> Item {
         .json("content", content.as_bytes())
         .json("isError", if failed { b"true" } else { b"false" });
     Item::Message("toolResult", finish(payload, at))
-}
-
-/// JSON of any kind as the text that a model reads.
-fn text_block_of(json: &str) -> String {
-    RawValue::from_string(quote(json)).map_or_else(|_| String::new(), |text| text_block(&text))
 }
 
 fn item_json(item_type: &str, fields: &Fields<'_>) -> String {
@@ -266,4 +290,28 @@ fn item_json(item_type: &str, fields: &Fields<'_>) -> String {
 fn finish(payload: ObjectWriter, at: &Circumstances<'_>) -> Bytes {
     let timestamp_ms = at.timestamp_ms.unwrap_or(0).to_string();
     payload.json("timestamp", timestamp_ms.as_bytes()).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_codex_puts_in_the_users_name_is_told_by_how_it_begins() {
+        for context in [
+            r#"[{"type":"input_text","text":"<environment_context>\n"}]"#,
+            r#"[{"type": "text", "text": "\n\n<user_instructions>"}]"#,
+            r##""# AGENTS.md instructions for /w""##,
+        ] {
+            assert!(starts_with_a_mark(context), "{context}");
+        }
+        for said in [
+            r#"[{"type":"input_text","text":"what is <environment_context>?"}]"#,
+            r#"[{"type":"input_text","text":"満潮"}]"#,
+            "[]",
+            r#""""#,
+        ] {
+            assert!(!starts_with_a_mark(said), "{said}");
+        }
+    }
 }

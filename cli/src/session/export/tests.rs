@@ -188,3 +188,44 @@ fn bare_messages_are_the_payloads_of_the_conversation() {
         (lines.len() as u64, lines.len() as u64)
     );
 }
+
+/// Whatever a file says, what is written of it is whole and the same conversation.
+fn is_the_same_when_reread(text: &[u8]) {
+    let Ok(session) = read_from(text, Strictness::Lenient) else {
+        return;
+    };
+    let written_text = written(&session, Target::OpenClaw).0;
+    let tree = read_from(written_text.as_bytes(), Strictness::Lenient).unwrap();
+    let mut problems = tree.problems().iter();
+    assert!(
+        problems.all(|problem| problem.outcome == crate::session::Outcome::Kept),
+        "{:?}",
+        tree.problems()
+    );
+    let full = HistoryView::Full;
+    assert_eq!(views(&tree, full), views(&session, full));
+    if session.format() != Format::Codex {
+        let recorded = HistoryView::Recorded;
+        assert_eq!(views(&tree, recorded), views(&session, recorded));
+    }
+    written(&session, Target::Pi);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_damaged_session_is_written_whole(
+        at in proptest::prelude::any::<proptest::sample::Index>(),
+        byte in proptest::prelude::any::<u8>(),
+    ) {
+        let names = ["codex-rollout.jsonl", "codex-old.jsonl", "tree-v4.jsonl", "pi-v1.jsonl"];
+        for name in names {
+            let mut text = std::fs::read(fixture(name)).unwrap();
+            let at = at.index(text.len());
+            text[at] = byte;
+            is_the_same_when_reread(&text);
+            is_the_same_when_reread(&text[..at]);
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! The texts of `testdata/tokens` with their counts by OpenAI's own tokenizer.
+//! The texts of `testdata/tokens` with what the tokenizer of their maker counts for them.
 
 use std::path::Path;
 
