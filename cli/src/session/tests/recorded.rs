@@ -127,7 +127,7 @@ fn a_fork_of_codex_reads_with_the_part_of_its_parent() {
 
 #[test]
 fn pages_of_openclaws_reader_read_without_a_problem() {
-    for (page, messages) in [(0, 2), (2, 4), (4, 1), (6, 3)] {
+    for (page, messages) in [(0, 2), (2, 4), (4, 1), (6, 4)] {
         let path = format!("samples/openclaw-delta-page-{page}.json");
         let Some(session) = recorded(&path, Strictness::Strict) else {
             return;
