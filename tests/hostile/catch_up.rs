@@ -49,10 +49,12 @@ async fn rest(talk: &mut Talk, mut more: bool) {
 async fn r3_4_an_upload_that_misses_its_deadline_goes_on_beside_from_the_last_applied_part() {
     let (place, list) = (Place::new(), large());
     let starts = Arc::new(Mutex::new(Vec::new()));
-    let caught_up = Arc::new(Notify::new());
+    let (caught_up, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (noted, told) = (Arc::clone(&starts), Arc::clone(&caught_up));
+    let woken = Arc::clone(&go_on);
     let engine = Hostile::new(move |mut talk| {
         let (noted, told) = (Arc::clone(&noted), Arc::clone(&told));
+        let woken = Arc::clone(&woken);
         async move {
             let start = talk.start().await;
             let update = start.transcript.clone().unwrap();
@@ -71,7 +73,10 @@ async fn r3_4_an_upload_that_misses_its_deadline_goes_on_beside_from_the_last_ap
                 talk.send(EngineFrame::NeedTranscript(need)).await;
                 let part = talk.update().await;
                 talk.send(applied(&part)).await;
-                talk.abandoned().await;
+                // It does not read until the host has given up. What stays unread takes room that
+                // the connection has for all its calls.
+                woken.notified().await;
+                while talk.next().await.is_some() {}
                 return;
             }
             rest(&mut talk, update.more).await;
@@ -88,6 +93,7 @@ async fn r3_4_an_upload_that_misses_its_deadline_goes_on_beside_from_the_last_ap
     client.engine().await.unwrap();
     let late = origin_of(&client, &list, SHORT).await;
     assert_eq!(late, in_process("SYNCING"));
+    go_on.notify_one();
     soon(caught_up.notified()).await;
 
     let base = |start: &v1::AssembleStart| {
