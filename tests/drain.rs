@@ -8,7 +8,9 @@ use contextwire_engine::{Ingest, Ingested};
 use contextwire_proto::Reason;
 use contextwire_proto::handshake::EngineState;
 use contextwire_proto::status::retry_delay;
+use contextwire_proto::v1;
 use contextwire_server::ServerOptions;
+use tokio::io::AsyncReadExt;
 use tonic::Code;
 use tonic::transport::Channel;
 use tonic_health::pb::HealthCheckRequest;
@@ -20,8 +22,8 @@ use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
 use crate::harness::{
-    Gate, Place, RawAssemble, RawCompact, TestEngine, channel, connect, message, refusal, session,
-    soon, start, stub, transcript, view,
+    Gate, Http2, Place, RawAssemble, RawCompact, TestEngine, channel, connect, message, refusal,
+    session, soon, start, stub, transcript, view,
 };
 
 const SERVICE: &str = "contextengine.v1.ContextEngineService";
@@ -248,5 +250,45 @@ async fn a_hook_that_outlives_the_grace_ends_with_draining_and_its_engine_stops(
         assert_eq!(ingest.await.unwrap().reason.unwrap().code(), "DRAINING");
         gate.left(3).await;
         running.stop().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_is_told_to_go_only_when_its_last_hook_is_done() {
+    for place in Place::each() {
+        let gate = Gate::new();
+        let running = place.serve(gate.engine()).await;
+        let host = Http2::connect(&place.target(), 1 << 16).await;
+        let mut held = host.open("Assemble").await;
+        let frame = v1::assemble_request::Frame::Start(start(&transcript(3)));
+        held.send(&v1::AssembleRequest { frame: Some(frame) });
+        gate.arrived(1).await;
+        running.begin_stop();
+        drains(&place).await;
+        // The connection still takes calls, or nobody could be told why not.
+        let (status, _) = host.open("Assemble").await.head().await;
+        assert_eq!(
+            status.map(|status| refusal(&status)),
+            Some((Code::Unavailable, Some(Reason::Draining)))
+        );
+        gate.open();
+        let (status, mut answer) = held.head().await;
+        assert!(status.is_none());
+        assert!(soon(answer.data()).await.unwrap().is_ok());
+        assert!(soon(answer.trailers()).await.unwrap().is_some());
+        host.ended().await;
+        running.stop().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn br_158_what_does_not_close_is_cut_also_where_the_process_lives_on() {
+    for place in Place::each() {
+        let mut running = place.serve(TestEngine::keep()).await;
+        let mut silent = connect(&place.target()).await.unwrap();
+        running.begin_stop();
+        running.ended().await.unwrap();
+        // What the server said before, then the end, in whatever way.
+        let _ended = soon(silent.read_to_end(&mut Vec::new())).await.is_ok();
     }
 }

@@ -1,10 +1,10 @@
 //! The frames of a streaming hook, spoken by hand (PROTOCOL 1).
 
-use contextwire_engine::{Assembled, HookContext, Progress, Transcript};
+use contextwire_engine::{Assembled, HookContext, HookId, Progress, Transcript};
 use contextwire_proto::status::violations;
 use contextwire_proto::v1::assemble_request::Frame as HostFrame;
 use contextwire_proto::v1::assemble_response::Frame as EngineFrame;
-use contextwire_proto::{Reason, reason_of, v1};
+use contextwire_proto::{CallContext, Reason, reason_of, v1};
 use tonic::Code;
 
 use crate::harness::{
@@ -75,7 +75,8 @@ async fn e_frm_03_a_second_start_of_a_compact_is_a_contract_violation_too() {
 
     let mut hook = RawCompact::start(&stub, &session("s")).await;
     gate.arrived(1).await;
-    hook.send_start(&session("s")).await;
+    let call = CallContext::new(HookId::mint(), session("s"));
+    hook.send_start(call.into()).await;
     let status = hook.next().await.unwrap_err();
     assert_eq!(reason_of(&status), Some(Reason::ContractViolation));
     gate.left(1).await;

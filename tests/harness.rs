@@ -1,13 +1,20 @@
 //! What the tests on real sockets share: places to listen at, engines that run there and can be
 //! killed, a proxy that counts and cuts connections, and a host that speaks in single frames.
 
+pub(crate) mod bare;
 mod bytes;
 mod engine;
+mod http2;
 mod messages;
+mod odd;
 mod old;
 mod place;
+mod process;
 mod proxy;
 mod raw;
+mod relay;
+pub(crate) mod requests;
+mod stream;
 mod wire;
 
 use std::future::Future;
@@ -15,13 +22,18 @@ use std::time::Duration;
 
 pub(crate) use bytes::{encoded, framed, post};
 pub(crate) use engine::{Gate, TestEngine};
+pub(crate) use http2::{Http2, Http2Call};
 pub(crate) use messages::{message, session, transcript, view};
+pub(crate) use odd::Odd;
 pub(crate) use old::{OldEngine, Temper};
 pub(crate) use place::{Place, Running};
+pub(crate) use process::Process;
 pub(crate) use proxy::Proxy;
 pub(crate) use raw::{
     RawAssemble, RawCompact, Stub, channel, edit_update, refusal, start, start_over, stub, update,
 };
+pub(crate) use relay::Relay;
+pub(crate) use stream::RawHook;
 pub(crate) use wire::{Listener, Wire, connect};
 
 /// A deadline where nothing is about time.

@@ -1,9 +1,11 @@
 //! The client against engines that break the contract, and against what only looks like an engine:
 //! the turn always gets its answer, and the reason says what was wrong.
 
+mod catch_up;
 mod connections;
 mod engine;
 mod frames;
+mod host_calls;
 mod last_words;
 
 use std::time::Duration;

@@ -7,7 +7,19 @@ mod bad_input;
 #[cfg(test)]
 mod bad_wire;
 #[cfg(test)]
+mod budget;
+#[cfg(test)]
+mod cancel;
+#[cfg(test)]
+mod compaction;
+#[cfg(test)]
+mod compute;
+#[cfg(test)]
 mod drain;
+#[cfg(test)]
+mod errors;
+#[cfg(test)]
+mod facts;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
@@ -17,11 +29,23 @@ mod guarded;
 #[cfg(test)]
 mod harness;
 #[cfg(test)]
+mod host_calls;
+#[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod keep_alive;
+#[cfg(test)]
+mod load;
 #[cfg(test)]
 mod old_engines;
 #[cfg(test)]
+mod replicas;
+#[cfg(test)]
 mod session;
+#[cfg(test)]
+mod sizes;
+#[cfg(test)]
+mod stalled;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]
@@ -34,3 +58,5 @@ mod sync_wire;
 mod thin_path;
 #[cfg(test)]
 mod tidy;
+#[cfg(test)]
+mod walk;

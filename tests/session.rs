@@ -197,3 +197,24 @@ async fn an_engine_killed_on_the_way_is_replaced_and_takes_over_again() {
         "{origins:?}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_turn_of_a_session_of_every_format_is_served_by_the_engine() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/tests/sessions");
+    for name in [
+        "codex-rollout.jsonl",
+        "codex-fork-of-fork.jsonl",
+        "codex-old.jsonl",
+        "codex-bare.jsonl",
+        "pi-v1.jsonl",
+        "tree-v4.jsonl",
+        "pages.json",
+    ] {
+        let session = read(&folder.join(name), Strictness::Strict).unwrap();
+        for history in [HistoryView::Full, HistoryView::Recorded] {
+            let turns = session.turns(history);
+            assert!(!turns.is_empty(), "{name}");
+            every_turn(&turns, &Place::new(), 8_000).await;
+        }
+    }
+}

@@ -1,10 +1,8 @@
 //! Fields that the engine does not know, must not ignore, or cannot read: what a host gets back, and
 //! that nothing has happened by then (PROTOCOL 5).
 
-mod requests;
 mod setup;
 mod values;
-mod wire;
 
 use contextwire_engine::Hook;
 use contextwire_proto::status::violations;
@@ -12,10 +10,12 @@ use contextwire_proto::{Reason, reason_of, schema, v1};
 use prost::Message as _;
 use tonic::{Code, Status};
 
+use crate::harness::bare::{call, field, number};
 use crate::harness::message;
-use requests::{assemble, compact, everything, frame, framed, ingest, projections, with};
+use crate::harness::requests::{
+    self, assemble, compact, everything, frame, framed, ingest, projections, with,
+};
 use setup::Setup;
-use wire::{call, field, number};
 
 /// A field that nobody has.
 const FOREIGN: u32 = 99;

@@ -217,7 +217,7 @@ async fn r3_6_parts_of_a_lower_number_are_ignored_and_of_a_higher_one_refused() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r3_4_parts_share_their_base_and_what_arrived_is_kept_when_the_rest_never_comes() {
+async fn r3_4_and_r3_8_parts_share_their_base_and_what_arrived_is_kept_when_the_rest_never_comes() {
     let (old, new) = (transcript(2), transcript(6));
     let bench = holding(&old).await;
     let half = new.prefix(4);
@@ -233,6 +233,7 @@ async fn r3_4_parts_share_their_base_and_what_arrived_is_kept_when_the_rest_neve
         ..update(1, &Transcript::new(), &Transcript::new())
     };
     let mut hook = RawAssemble::start(&bench.stub, first()).await;
+    assert_eq!(hook.applied().await, 4);
     hook.half_close();
     assert_eq!(
         reason_of(&hook.failure().await),
@@ -242,6 +243,7 @@ async fn r3_4_parts_share_their_base_and_what_arrived_is_kept_when_the_rest_neve
 
     let mut hook = RawAssemble::start(&bench.stub, first()).await;
     hook.send(HostFrame::Transcript(rest(&half))).await;
+    assert_eq!(hook.applied().await, 4);
     assert_eq!(
         reason_of(&hook.failure().await),
         Some(Reason::ContractViolation)
@@ -249,6 +251,7 @@ async fn r3_4_parts_share_their_base_and_what_arrived_is_kept_when_the_rest_neve
 
     let mut hook = RawAssemble::start(&bench.stub, first()).await;
     hook.send(HostFrame::Transcript(rest(&old))).await;
+    assert_eq!(hook.applied().await, 4);
     assert_eq!(hook.kept().await, [(0, 6)]);
     assert_eq!(bench.last_seen().0, new);
 }

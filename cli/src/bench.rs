@@ -6,6 +6,7 @@
 
 mod apart;
 mod bare;
+mod contract;
 mod conversation;
 mod engine;
 mod fallback;
@@ -13,10 +14,12 @@ mod hooks;
 mod measure;
 mod replay;
 mod row;
+mod session;
 mod sync;
 
 use std::fmt::Write as _;
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +32,14 @@ use crate::report::{BenchReport, BenchRow};
 use crate::session::Session;
 
 /// Every group, in the order of measuring.
-pub const GROUPS: [Group; 4] = [hooks::GROUP, sync::GROUP, replay::GROUP, fallback::GROUP];
+pub const GROUPS: [Group; 6] = [
+    hooks::GROUP,
+    sync::GROUP,
+    contract::GROUP,
+    replay::GROUP,
+    fallback::GROUP,
+    session::GROUP,
+];
 
 type Measuring = Pin<Box<dyn Future<Output = anyhow::Result<Vec<BenchRow>>> + Send>>;
 
@@ -68,15 +78,19 @@ impl Effort {
 pub struct Bench {
     effort: Effort,
     session: Option<Arc<Session>>,
+    file: Option<Arc<Path>>,
     progress: ProgressBar,
 }
 
 impl Bench {
-    /// A run of this effort; `replay` plays `session`, or a generated one of a similar size.
-    pub fn new(effort: Effort, session: Option<Session>) -> Self {
+    /// A run of this effort, with the session of this file, or a generated one of the size of a long
+    /// working day.
+    pub fn new(effort: Effort, recorded: Option<(&Path, Session)>) -> Self {
+        let (file, session) = recorded.unzip();
         Self {
             effort,
             session: session.map(Arc::new),
+            file: file.map(Arc::from),
             progress: ProgressBar::hidden(),
         }
     }
@@ -141,6 +155,7 @@ mod tests {
         assert_eq!(list().lines().count(), GROUPS.len());
         let mut names: Vec<_> = GROUPS.iter().map(|group| group.name).collect();
         names.dedup();
-        assert_eq!(names, ["hooks", "sync", "replay", "fallback"]);
+        let expected = ["hooks", "sync", "contract", "replay", "fallback", "session"];
+        assert_eq!(names, expected);
     }
 }

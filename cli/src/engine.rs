@@ -1,5 +1,7 @@
 //! The engines that this binary can serve.
 
+mod summarizer;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -9,13 +11,15 @@ use contextwire_ledger::{LedgerEngine, LedgerOptions};
 use contextwire_legacy::LegacyEngine;
 use contextwire_windowed::WindowedEngine;
 
+pub use summarizer::{SummarizerArgs, SummarizerChoice};
+
 /// An engine by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum EngineChoice {
     /// A budgeted window over the newest turns; no store, no model.
     #[default]
     Windowed,
-    /// The host's own messages, passed through.
+    /// The host's own messages, passed through, and a summarising compaction.
     Legacy,
     /// Stores what hosts say, exactly once, and shows the model all of it.
     Ledger,
@@ -23,19 +27,28 @@ pub enum EngineChoice {
 
 impl EngineChoice {
     /// Builds the engine. `store` is the file of one that stores; in the user's data folder where
-    /// it is absent.
+    /// it is absent. `summarizer` is for the one that compacts.
     ///
     /// # Errors
-    /// When a store is named for an engine that has none, or it cannot be opened.
-    pub fn build(self, store: Option<&Path>) -> anyhow::Result<AnyEngine> {
+    /// When a store or a summariser is named for an engine that has none, or it cannot be opened.
+    pub fn build(
+        self,
+        store: Option<&Path>,
+        summarizer: &SummarizerArgs,
+    ) -> anyhow::Result<AnyEngine> {
         anyhow::ensure!(
             store.is_none() || self.has_store(),
             "the {} engine stores nothing: --store is for `--engine ledger`",
             self.name()
         );
+        anyhow::ensure!(
+            self == Self::Legacy || !summarizer.is_given(),
+            "the {} engine writes no summaries: --summarizer is for `--engine legacy`",
+            self.name()
+        );
         Ok(match self {
             Self::Windowed => AnyEngine::new(WindowedEngine),
-            Self::Legacy => AnyEngine::new(LegacyEngine),
+            Self::Legacy => AnyEngine::new(LegacyEngine::new(summarizer.options()?)),
             Self::Ledger => {
                 let store = store.map_or_else(default_store, |store| Ok(store.to_owned()))?;
                 create_folder_of(&store)?;
@@ -104,7 +117,7 @@ mod tests {
         let store = folder.path().join("ledger.sqlite3");
         for choice in EngineChoice::value_variants() {
             let store = choice.has_store().then_some(store.as_path());
-            let engine = choice.build(store).unwrap();
+            let engine = choice.build(store, &SummarizerArgs::default()).unwrap();
             let present = implemented(&engine).await.unwrap();
             assert_eq!(engine.info().methods, present, "{}", choice.name());
         }
@@ -115,8 +128,24 @@ mod tests {
         for engine in EngineChoice::value_variants() {
             let folder = tempfile::tempdir().unwrap();
             let store = folder.path().join("new/ledger.sqlite3");
-            assert_eq!(engine.build(Some(&store)).is_ok(), engine.has_store());
+            let built = engine.build(Some(&store), &SummarizerArgs::default());
+            assert_eq!(built.is_ok(), engine.has_store());
             assert_eq!(store.exists(), engine.has_store());
+        }
+    }
+
+    #[test]
+    fn a_summariser_is_refused_where_nothing_is_summarised() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("ledger.sqlite3");
+        let summarizer = SummarizerArgs {
+            summarizer: Some(SummarizerChoice::None),
+            ..SummarizerArgs::default()
+        };
+        for engine in EngineChoice::value_variants() {
+            let store = engine.has_store().then_some(store.as_path());
+            let built = engine.build(store, &summarizer);
+            assert_eq!(built.is_ok(), *engine == EngineChoice::Legacy);
         }
     }
 
@@ -126,7 +155,9 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("new/ledger.sqlite3");
-        EngineChoice::Ledger.build(Some(&store)).unwrap();
+        EngineChoice::Ledger
+            .build(Some(&store), &SummarizerArgs::default())
+            .unwrap();
         let mode = folder
             .path()
             .join("new")

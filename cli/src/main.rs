@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use contextwire::command::{audit, bench, call, describe, generate, replay, serve};
+use contextwire::command::{
+    audit, bench, call, describe, doctor, generate, replay, serve, session, tokens,
+};
 use contextwire::output;
 
 /// Runs, replays and inspects context engines: what decides what an agent's model sees.
@@ -23,6 +25,9 @@ enum Command {
     Generate(generate::GenerateArgs),
     Bench(bench::BenchArgs),
     Audit(audit::AuditArgs),
+    Doctor(doctor::DoctorArgs),
+    Session(session::SessionArgs),
+    Tokens(tokens::TokensArgs),
 }
 
 #[tokio::main]
@@ -35,6 +40,9 @@ async fn main() -> ExitCode {
         Command::Generate(args) => generate::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Bench(args) => bench::run(args).await,
         Command::Audit(args) => audit::run(&args).await,
+        Command::Doctor(args) => doctor::run(args).await,
+        Command::Session(args) => session::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Tokens(args) => tokens::run(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         output::problem(format_args!("error: {error:#}"));

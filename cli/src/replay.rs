@@ -5,6 +5,7 @@ mod drive;
 mod followed;
 mod host;
 mod own_engine;
+mod stored;
 mod write;
 
 pub use drive::{CompactRule, Outage, Replay, ReplayError, Settings};

@@ -5,14 +5,29 @@
 
 mod audit;
 mod bench;
+mod conversion;
 mod describe;
+mod doctor;
 mod figure;
+mod privacy;
+mod prose;
 mod replay;
+mod show;
+mod stats;
 mod table;
+mod tokens;
 
 pub use audit::{AuditFinding, AuditReport};
 pub use bench::{BenchReport, BenchRow};
+pub use conversion::ConversionReport;
 pub use describe::{Describe, HostRequirement, Limits};
+pub use doctor::{DoctorReport, Finding, Severity};
 pub use figure::Millis;
+pub use privacy::{PrivacyField, PrivacyReport};
 pub use replay::{ReplayReport, ReplayTotals, ReplayTurn};
+pub use show::{
+    ShownEntries, ShownEntry, ShownMessage, ShownPiece, ShownTurn, ShownTurns, ShownWhole,
+};
+pub use stats::{EntriesOfType, MessagesOfRole, ReportedProblem, SessionStats, TextsOfKind};
 pub use table::Surface;
+pub use tokens::{TokensByProvider, TokensOfKind, TokensReport};

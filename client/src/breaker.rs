@@ -103,7 +103,7 @@ impl Permit {
             circuit: Arc::clone(circuit),
             ticket,
             share_ends: call.share_ends,
-            debt: call.debt.clone(),
+            debt: call.traffic.debt().clone(),
             outcome: None,
         })
     }

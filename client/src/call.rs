@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use contextwire_engine::{Hook, HookId, Reply, Session, Transcript};
+use contextwire_engine::{Hook, HookId, Host, Order, Reply, Scope, Session, Transcript};
 use contextwire_proto::limits;
 use tokio::time::Instant;
 
@@ -33,9 +33,18 @@ pub struct Call {
     /// The host's stored log, for an engine whose own is behind (R3.3). It costs a state in the
     /// request; the messages travel only when the engine asks, and only in streaming hooks.
     pub log: Option<Transcript>,
+    /// Who serves what the engine asks meanwhile; nobody by default (R1.4).
+    pub host: Host,
+    /// Where the host's agent works; opaque to the engine.
+    pub scope: Scope,
+    /// Which operation the call belongs to, for an engine's records only.
+    pub operation: Option<String>,
+    /// Place in the host's order (R7.9). The stack fills it in where it is absent.
+    pub order: Option<Order>,
+    /// Hooks whose effect must not happen any more (R7.2). The stack fills them in.
+    pub abandoned_hooks: Vec<HookId>,
     /// Bytes that this call moved.
     pub traffic: Traffic,
-    pub(crate) debt: Debt,
     pub(crate) tries: Tries,
 }
 
@@ -52,8 +61,12 @@ impl Call {
             deadline: now + budget,
             share_ends: now + limits::share(budget),
             log: None,
+            host: Host::default(),
+            scope: Scope::default(),
+            operation: None,
+            order: None,
+            abandoned_hooks: Vec::new(),
             traffic: Traffic::default(),
-            debt: Debt::default(),
             tries: Tries::default(),
         }
     }
@@ -93,6 +106,7 @@ pub struct Traffic(Arc<Counts>);
 struct Counts {
     sent: AtomicU64,
     received: AtomicU64,
+    debt: Debt,
 }
 
 const FRAMING_BYTES: u64 = 5;
@@ -108,6 +122,11 @@ impl Traffic {
         self.0
             .received
             .fetch_add(message_bytes as u64 + FRAMING_BYTES, Ordering::Relaxed);
+    }
+
+    /// Whether parts of a list are still to go.
+    pub(crate) fn debt(&self) -> &Debt {
+        &self.0.debt
     }
 
     /// Bytes handed to the transport.

@@ -4,7 +4,8 @@
 use std::error::Error;
 use std::time::Duration;
 
-use contextwire_proto::status::{Violation, retry_delay, violations};
+use contextwire_engine::Order;
+use contextwire_proto::status::{Violation, metadata, retry_delay, violations};
 use contextwire_proto::{Reason, reason_of};
 use tokio::time::Instant;
 use tonic::{Code, Status};
@@ -15,6 +16,9 @@ use crate::error::CallError;
 /// from a dying connection.
 pub(crate) fn classify(status: Status, share_ends: Instant) -> CallError {
     if let Some(reason) = reason_of(&status) {
+        if let Some(recorded) = recorded(reason, &status) {
+            return CallError::Overtaken { recorded };
+        }
         return refused(reason, &status);
     }
     match status.code() {
@@ -47,6 +51,19 @@ pub(crate) fn classify(status: Status, share_ends: Instant) -> CallError {
     }
 }
 
+/// The pair that a lower one lost to (R7.9).
+fn recorded(reason: Reason, status: &Status) -> Option<Order> {
+    if reason != Reason::GenerationConflict {
+        return None;
+    }
+    let carried = metadata(status);
+    let number = |key| carried.get(key)?.parse().ok();
+    Some(Order {
+        host_epoch: number("host_epoch")?,
+        session_seq: Some(number("session_seq")?),
+    })
+}
+
 fn refused(reason: Reason, status: &Status) -> CallError {
     CallError::Refused {
         reason,
@@ -72,11 +89,16 @@ pub(crate) enum CountsAs {
 /// The last column of the table of failures.
 pub(crate) fn counts_as(error: &CallError) -> CountsAs {
     match error {
-        CallError::DeadlineExceeded { .. } | CallError::Unreachable { .. } => CountsAs::Breaker,
+        CallError::DeadlineExceeded { .. }
+        | CallError::Silent { .. }
+        | CallError::Unreachable { .. } => CountsAs::Breaker,
         CallError::Refused { reason, .. } => reason_counts_as(*reason),
         CallError::ContractViolation(_) => CountsAs::SlowBreaker,
         CallError::Malformed(_) => CountsAs::Quarantine,
         CallError::OverBudget { .. }
+        | CallError::Syncing { .. }
+        | CallError::SyncTooLarge { .. }
+        | CallError::Overtaken { .. }
         | CallError::Quarantined { .. }
         | CallError::Incompatible { .. }
         | CallError::NotUnderstood { .. }
@@ -215,6 +237,7 @@ fn causes(status: &Status) -> impl Iterator<Item = &(dyn Error + 'static)> {
 
 #[cfg(test)]
 mod tests {
+    use contextwire_proto::Refusal;
     use contextwire_proto::status::status;
 
     use super::*;
@@ -304,6 +327,20 @@ mod tests {
             again(&classify(gone, later())),
             Again::After(Duration::ZERO)
         );
+    }
+
+    #[tokio::test]
+    async fn r7_9_a_generation_conflict_carries_the_recorded_pair() {
+        let refusal = Refusal::new(Reason::GenerationConflict, "too late")
+            .with("host_epoch", &7)
+            .with("session_seq", &9);
+        let CallError::Overtaken { recorded } = classify(refusal.into_status(), later()) else {
+            panic!("overtaken");
+        };
+        assert_eq!((recorded.host_epoch, recorded.session_seq), (7, Some(9)));
+        // Without a pair there is nothing to raise above.
+        let bare = classify(status(Reason::GenerationConflict, "too late"), later());
+        assert_eq!(bare.code(), "GENERATION_CONFLICT");
     }
 
     #[tokio::test]

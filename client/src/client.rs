@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use contextwire_engine::{
     AfterTurn, Assemble, Bootstrap, Bootstrapped, CommitTurn, Compact, Compacted, Dispose,
-    EndSubagent, Hook, Ingest, IngestBatch, Ingested, IngestedBatch, InvalidId, Maintain,
+    EndSubagent, Hook, Host, Ingest, IngestBatch, Ingested, IngestedBatch, InvalidId, Maintain,
     Maintained, PrepareSubagentSpawn, ResolveSubagentSpawn, Session, SessionId, SpawnPrepared,
     Transcript, TurnCommitted,
 };
@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::describe::Acquaintance;
 use crate::error::CallError;
 use crate::options::ClientOptions;
+use crate::order::HostOrder;
 use crate::request::{EngineRequest, HookRequest};
 use crate::stack::{Stack, stack};
 use crate::target::Target;
@@ -32,8 +33,11 @@ use crate::target::Target;
 pub struct EngineClient {
     stack: Stack,
     pub(crate) known: Arc<Acquaintance>,
+    order: Arc<HostOrder>,
     /// What every call tells the engine of the host's log.
     log: Option<Transcript>,
+    /// Who serves what engines ask during a call.
+    host: Host,
 }
 
 impl EngineClient {
@@ -54,10 +58,13 @@ impl EngineClient {
             CallError::Unsupported(format!("`{target}` is no address: {error}"))
         })?;
         let known = Arc::new(Acquaintance::new(stub.clone(), target, options));
+        let order = Arc::new(HostOrder::starting_after(options.last_host_epoch));
         Ok(Self {
-            stack: stack(stub, Arc::clone(&known), options),
+            stack: stack(stub, (Arc::clone(&known), Arc::clone(&order)), options),
             known,
+            order,
             log: None,
+            host: Host::default(),
         })
     }
 
@@ -82,12 +89,30 @@ impl EngineClient {
         self.known.current()
     }
 
+    /// The epoch of this host's order. A host that stores it gives it back as
+    /// [`ClientOptions::last_host_epoch`] when it starts again, so that no clock set back puts it
+    /// below its own past (R7.9).
+    pub fn host_epoch(&self) -> u64 {
+        self.order.epoch()
+    }
+
     /// A client of the same engine whose calls tell it of the host's stored log: an engine that is
     /// behind asks for it within the call and gets what it lacks (R3.3). Costs a state a call.
     #[must_use]
     pub fn with_log(&self, log: Transcript) -> Self {
         Self {
             log: Some(log),
+            ..self.clone()
+        }
+    }
+
+    /// A client of the same engine whose streaming calls serve what the engine asks back: rewriting
+    /// stored entries, asking the model, reading the log, compacting (R1.6). The host is one
+    /// session's; see [`SessionHost`](crate::SessionHost).
+    #[must_use]
+    pub fn with_host(&self, host: Host) -> Self {
+        Self {
+            host,
             ..self.clone()
         }
     }
@@ -327,7 +352,10 @@ impl EngineClient {
         request: EngineRequest,
         deadline: Duration,
     ) -> Result<Served<R::Result>, CallError> {
-        let call = Call::new(session.clone(), request, deadline).with_log(self.log.clone());
+        let call = Call {
+            host: self.host.clone(),
+            ..Call::new(session.clone(), request, deadline).with_log(self.log.clone())
+        };
         let Served {
             result,
             by,

@@ -21,10 +21,11 @@ pub(crate) fn stub(
         .connect_timeout(limits::CONNECT_TIMEOUT)
         .initial_stream_window_size(limits::STREAM_WINDOW_BYTES)
         .initial_connection_window_size(limits::CONNECTION_WINDOW_BYTES)
-        // Without pings a black-holed connection would be used again for ever.
+        // Without pings a black-holed connection would be used again for ever. An idle one is not
+        // pinged, stock servers close it for that; the first call after a pause pings at once.
         .http2_keep_alive_interval(limits::KEEP_ALIVE_INTERVAL)
         .keep_alive_timeout(limits::KEEP_ALIVE_TIMEOUT)
-        .keep_alive_while_idle(true)
+        .keep_alive_while_idle(false)
         .tcp_nodelay(true);
     Ok(Stub::new(endpoint.connect_lazy())
         .max_decoding_message_size(max_message_bytes)

@@ -45,13 +45,17 @@ where
 
     fn call(&mut self, call: Call) -> Self::Future {
         let share = limits::share(call.budget);
+        let debt = call.traffic.debt().clone();
         let answer = timeout_at(call.share_ends, self.inner.call(call));
         Box::pin(async move {
             match answer.await {
-                // The transport's timer may notice first; the share is the same.
-                Ok(Err(CallError::DeadlineExceeded { .. })) | Err(_) => {
-                    Err(CallError::DeadlineExceeded { share })
-                }
+                // The transport's timer may notice first; the share is the same. What the host
+                // had not sent yet is not the engine's delay.
+                Ok(Err(CallError::DeadlineExceeded { .. })) | Err(_) => Err(if debt.is_owed() {
+                    CallError::Syncing { share }
+                } else {
+                    CallError::DeadlineExceeded { share }
+                }),
                 Ok(outcome) => outcome,
             }
         })

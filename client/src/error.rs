@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use contextwire_engine::Hook;
+use contextwire_engine::{Hook, Order};
 use contextwire_proto::Reason;
 use contextwire_proto::status::Violation;
 use tonic::Status;
@@ -30,6 +30,26 @@ pub enum CallError {
         /// The engine's share.
         share: Duration,
     },
+    /// The engine said nothing for this long while the host owed it nothing (R7.1).
+    #[error("the engine was silent for {idle:?}")]
+    Silent {
+        /// The longest silence that the call bore.
+        idle: Duration,
+    },
+    /// The engine's share of the deadline passed while the host still had parts of a list to send;
+    /// the rest goes on in the background and the failure counts nowhere (R3.4).
+    #[error("the engine did not have the whole list after {share:?}")]
+    Syncing {
+        /// The engine's share.
+        share: Duration,
+    },
+    /// The same for an engine that keeps no mirror and needs the whole list with every call: no
+    /// deadline of this length will do.
+    #[error("the list cannot be sent within {share:?}, and the engine keeps none of it")]
+    SyncTooLarge {
+        /// The engine's share.
+        share: Duration,
+    },
     /// The connection could not be made, or broke.
     #[error("the engine cannot be reached: {detail}")]
     Unreachable {
@@ -49,6 +69,13 @@ pub enum CallError {
         retry_after: Option<Duration>,
         /// The fields at fault, where it named them.
         violations: Vec<Violation>,
+    },
+    /// Another host's call, or a later one of this host, was recorded for the session already
+    /// (R7.9). Nothing changed.
+    #[error("the session is at {} of host epoch {} already", .recorded.session_seq.unwrap_or_default(), .recorded.host_epoch)]
+    Overtaken {
+        /// The highest recorded pair.
+        recorded: Order,
     },
     /// The engine's answer does not keep the contract.
     #[error("the engine broke the contract: {0}")]
@@ -118,15 +145,19 @@ impl CallError {
     /// Who is at fault.
     pub fn class(&self) -> FailureClass {
         match self {
-            Self::DeadlineExceeded { .. } | Self::Unreachable { .. } | Self::BreakerOpen { .. } => {
-                FailureClass::Transient
-            }
+            Self::DeadlineExceeded { .. }
+            | Self::Silent { .. }
+            | Self::Syncing { .. }
+            | Self::SyncTooLarge { .. }
+            | Self::Unreachable { .. }
+            | Self::BreakerOpen { .. } => FailureClass::Transient,
             Self::Refused { reason, .. } => class_of(*reason),
             Self::ContractViolation(_) | Self::Malformed(_) | Self::OverBudget { .. } => {
                 FailureClass::Contract
             }
             Self::Quarantined { .. } => FailureClass::Engine,
-            Self::Incompatible { .. }
+            Self::Overtaken { .. }
+            | Self::Incompatible { .. }
             | Self::NotUnderstood { .. }
             | Self::Absent { .. }
             | Self::Unsupported(_)
@@ -151,8 +182,12 @@ impl CallError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::DeadlineExceeded { .. } => "DEADLINE_EXCEEDED",
+            Self::Silent { .. } => "SILENT",
+            Self::Syncing { .. } => "SYNCING",
+            Self::SyncTooLarge { .. } => "SYNC_TOO_LARGE",
             Self::Unreachable { .. } => "UNREACHABLE",
             Self::Refused { reason, .. } => reason.name(),
+            Self::Overtaken { .. } => Reason::GenerationConflict.name(),
             Self::ContractViolation(_) | Self::Malformed(_) => "CONTRACT_VIOLATION",
             Self::OverBudget { .. } => "OVER_BUDGET",
             Self::Quarantined { .. } => "QUARANTINED",

@@ -23,6 +23,7 @@
 mod batch;
 mod breaker;
 mod call;
+mod catch_up;
 mod classify;
 mod client;
 mod compat;
@@ -32,11 +33,14 @@ mod deadline;
 mod describe;
 mod error;
 mod fallback;
+mod fence;
 mod gate;
+mod host_call;
 #[cfg(feature = "local")]
 mod local;
 mod neutral;
 mod options;
+mod order;
 mod quarantine;
 mod registry;
 mod request;
@@ -44,6 +48,7 @@ mod requirements;
 mod retry;
 #[cfg(test)]
 mod script;
+mod session_host;
 mod stack;
 mod status;
 pub mod store;
@@ -52,6 +57,7 @@ mod target;
 mod trace;
 mod transport;
 mod tries;
+mod wall_clock;
 
 pub use call::{Answer, Call, Served, ServedBy, Traffic};
 pub use client::EngineClient;
@@ -69,4 +75,5 @@ pub use registry::{
 };
 pub use request::{EngineReply, EngineRequest};
 pub use requirements::{HostProfile, UnmetRequirement};
+pub use session_host::{HostModel, ModelAnswer, SessionHost};
 pub use target::{InvalidTarget, Target};

@@ -99,6 +99,11 @@ pub struct ClientOptions {
     pub owner: Option<String>,
     /// How an engine that fails is barred.
     pub quarantine: QuarantineOptions,
+    /// The highest epoch that this host used before, where it stores it (R7.9). Without one the
+    /// clock alone keeps a restarted host above its past; see [`EngineClient::host_epoch`].
+    ///
+    /// [`EngineClient::host_epoch`]: crate::EngineClient::host_epoch
+    pub last_host_epoch: Option<u64>,
     /// Largest gRPC message in bytes, each way; the smaller of this and the engine's holds.
     pub max_message_bytes: usize,
 }
@@ -113,6 +118,7 @@ impl Default for ClientOptions {
             engine_id: None,
             owner: None,
             quarantine: QuarantineOptions::default(),
+            last_host_epoch: None,
             max_message_bytes: limits::MESSAGE_BYTES,
         }
     }

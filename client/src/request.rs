@@ -90,9 +90,9 @@ hooks! {
 }
 
 impl EngineRequest {
-    /// How long the hook may take (PROTOCOL 7): longer where nobody waits for it.
-    pub fn deadline(&self) -> Duration {
-        let background = match self {
+    /// Whether it runs beside the conversation, so that nobody waits for it.
+    pub fn is_background(&self) -> bool {
+        match self {
             Self::Bootstrap(request) => request.background,
             Self::AfterTurn(request) => request.background,
             Self::Maintain(request) => request.background,
@@ -105,9 +105,13 @@ impl EngineRequest {
             | Self::ResolveSubagentSpawn(_)
             | Self::EndSubagent(_)
             | Self::Dispose(_) => false,
-        };
+        }
+    }
+
+    /// How long the hook may take (PROTOCOL 7): longer where nobody waits for it.
+    pub fn deadline(&self) -> Duration {
         let profile = self.hook().profile();
-        if background {
+        if self.is_background() {
             profile.background_deadline
         } else {
             profile.deadline

@@ -41,7 +41,7 @@
 
 mod any;
 mod branch;
-
+pub mod derived;
 mod entry;
 mod error;
 mod fields;
@@ -70,6 +70,7 @@ pub use entry::Entry;
 pub use error::{LineProblem, StoreError};
 pub use id::NativeId;
 pub use jsonl::{Access, Durability, JsonlOptions, JsonlStore};
+pub use line::iso;
 pub use load::CutTail;
 pub use memory::MemoryStore;
 pub use new_entry::{BranchSummary, Compaction, EntryBody, NewEntry, Placement, ResetReason};
@@ -125,6 +126,13 @@ pub trait TranscriptStore: Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::Io`] where the store has to ask a disk or a database.
     fn log(&self) -> impl Future<Output = Result<Transcript, StoreError>> + Send;
+
+    /// The lineage ids of the log's messages in order, also where the log itself goes out without
+    /// ids (R2.3): for work inside this process, which has to name entries.
+    ///
+    /// # Errors
+    /// As [`TranscriptStore::log`].
+    fn log_ids(&self) -> impl Future<Output = Result<Vec<EntryId>, StoreError>> + Send;
 
     /// What a model would see: the newest summary, what its compaction or reset kept, and
     /// everything after (HOST-SEMANTICS 1.8). A view: items name their log entries.

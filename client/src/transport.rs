@@ -4,11 +4,14 @@ mod ask;
 mod exchange;
 mod linger;
 mod rpc;
+mod silence;
 mod timeout;
 
+use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use contextwire_engine::Reply;
+use contextwire_engine::{HookId, Host, Reply};
 use contextwire_proto::convert::{
     AfterTurnStart, AssembleStart, BootstrapStart, CommitTurnRequest, CompactStart, DisposeRequest,
     EndSubagentRequest, IngestBatchRequest, IngestRequest, MaintainStart,
@@ -24,6 +27,7 @@ use crate::call::Traffic;
 use crate::compat::Adaptation;
 use crate::connect::Stub;
 use crate::error::CallError;
+use crate::host_call::{AttemptCalls, HostCallBook};
 use crate::request::EngineReply;
 use crate::sync::Upload;
 
@@ -33,12 +37,18 @@ use rpc::{
     AfterTurnRpc, AssembleRpc, BootstrapRpc, CommitTurnRpc, CompactRpc, DisposeRpc, EndSubagentRpc,
     IngestBatchRpc, IngestRpc, MaintainRpc, PrepareSubagentSpawnRpc, ResolveSubagentSpawnRpc,
 };
+use silence::Silence;
 
 /// A call in the wire's terms.
 #[derive(Debug)]
 pub(crate) struct WireCall {
     pub(crate) request: WireRequest,
+    pub(crate) hook_id: HookId,
+    /// Who serves what the engine asks meanwhile.
+    pub(crate) host: Host,
     pub(crate) share_ends: Instant,
+    /// Longest silence of the engine while the host owes it nothing.
+    pub(crate) idle: Option<Duration>,
     /// Largest message that may be sent, in bytes.
     pub(crate) max_bytes: usize,
     pub(crate) traffic: Traffic,
@@ -74,14 +84,16 @@ pub(crate) struct WireReply {
 #[derive(Clone, Debug)]
 pub(crate) struct Transport {
     stub: Stub,
+    host_calls: Arc<HostCallBook>,
     /// Calls that were given up and are being closed.
     closing: TaskTracker,
 }
 
 impl Transport {
-    pub(crate) fn new(stub: Stub) -> Self {
+    pub(crate) fn new(stub: Stub, host_calls: Arc<HostCallBook>) -> Self {
         Self {
             stub,
+            host_calls,
             closing: TaskTracker::new(),
         }
     }
@@ -100,21 +112,42 @@ impl Service<WireCall> for Transport {
         let stop = CancellationToken::new();
         let WireCall {
             request,
+            hook_id,
+            host,
             share_ends,
+            idle,
             max_bytes,
             traffic,
             adaptation,
         } = call;
+        let silence = Silence::of(idle);
         let exchange = Exchange {
             stub: self.stub.clone(),
             stop: stop.clone(),
             share_ends,
+            silence: silence.clone(),
             max_bytes,
             traffic,
             adaptation,
+            calls: AttemptCalls {
+                book: Arc::clone(&self.host_calls),
+                hook_id,
+                host,
+                ends: share_ends,
+            },
         };
         let work = send(exchange, request);
-        Box::pin(Linger::new(work, stop, self.closing.clone()))
+        let answer = Linger::new(work, stop, self.closing.clone());
+        let host_calls = Arc::clone(&self.host_calls);
+        Box::pin(async move {
+            // Whoever stops waiting here lets the call be closed in band.
+            let answer = tokio::select! {
+                answer = answer => answer?,
+                idle = silence.broken() => return Err(CallError::Silent { idle }),
+            };
+            host_calls.settled(hook_id);
+            Ok(answer)
+        })
     }
 }
 

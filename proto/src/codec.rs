@@ -87,5 +87,7 @@ impl<U: Message + EdgeRequest + Default> Decoder for EdgeDecoder<U> {
 /// prost names message and field of the fault, never the content.
 fn undecodable(fault: &DecodeError) -> Status {
     let text = format!("request could not be decoded: {fault}");
-    Refusal::new(Reason::InvalidRequest, text).into_status()
+    Refusal::new(Reason::InvalidRequest, text)
+        .with("fault", fault)
+        .into_status()
 }

@@ -99,6 +99,24 @@ pub enum Problem {
     NotAllowed,
 }
 
+impl Problem {
+    /// The refusal with what varies in the problem's text (R6.1).
+    fn told(self, refusal: Refusal) -> Refusal {
+        match self {
+            Self::TooLong { bytes, limit } => refusal.with("bytes", &bytes).with("limit", &limit),
+            Self::TooMany { count, limit } => refusal.with("count", &count).with("limit", &limit),
+            Self::NotADigest { bytes } => refusal.with("bytes", &bytes),
+            Self::UnknownNumber(number) => refusal.with("number", &number),
+            Self::Missing
+            | Self::Empty
+            | Self::NotAUuid
+            | Self::OutOfRange
+            | Self::TooDeep
+            | Self::NotAllowed => refusal,
+        }
+    }
+}
+
 impl ConvertError {
     /// A problem with a field.
     pub fn new(field: impl Into<String>, problem: Problem) -> Self {
@@ -122,8 +140,10 @@ impl ConvertError {
     /// the field. Only for requests; a response that does not convert is the peer's
     /// contract violation.
     pub fn into_refusal(self) -> Refusal {
-        Refusal::new(Reason::InvalidRequest, self.to_string())
-            .with("field", &self.field)
+        let refusal =
+            Refusal::new(Reason::InvalidRequest, self.to_string()).with("field", &self.field);
+        self.problem
+            .told(refusal)
             .violation(self.field, self.problem.to_string())
     }
 

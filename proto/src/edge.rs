@@ -115,7 +115,9 @@ fn names_known(hook: Hook, names: &[String]) -> Result<(), Refusal> {
         return Ok(());
     };
     let text = format!("this engine does not understand {first}, which must not be ignored");
-    let refusal = Refusal::new(Reason::NotUnderstood, text).with("count", &unknown.len());
+    let refusal = Refusal::new(Reason::NotUnderstood, text)
+        .with("count", &unknown.len())
+        .with("name", first);
     Err(unknown.into_iter().fold(refusal, |refusal, name| {
         refusal.violation(name, "not understood")
     }))

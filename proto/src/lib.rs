@@ -2,7 +2,7 @@
 //!
 //! - [`v1`]: the generated types and stubs; the `.proto` files under `proto/` are the specification.
 //! - [`convert`]: wire types to and from the domain types of `contextwire-engine`, one file a concern.
-//! - [`call`], [`frame`], [`handshake`]: the parts of the contract that only the two ends of a wire
+//! - [`call`], [`call_id`], [`frame`], [`handshake`]: the parts of the contract that only the two ends of a wire
 //!   see, as checked values.
 //! - [`sync`]: how a transcript travels: segments, parts, heads.
 //! - [`schema`]: what the contract says of its own fields; [`strict`] and [`edge`]: what a serving
@@ -13,6 +13,7 @@
 //! Nothing here does I/O.
 
 pub mod call;
+pub mod call_id;
 pub mod codec;
 pub mod convert;
 pub mod edge;
@@ -28,6 +29,7 @@ pub mod sync;
 pub mod v1;
 
 pub use call::CallContext;
+pub use call_id::CallIds;
 pub use convert::{ConvertError, Problem};
 pub use reason::Reason;
 pub use status::{Refusal, reason_of};

@@ -59,8 +59,15 @@ pub const DRAIN_GRACE: Duration = Duration::from_secs(30);
 /// How long a host may take to connect.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How often an end pings an HTTP/2 connection, also an idle one: a dead peer shows in no other way.
-pub const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
+/// How long an end lets an HTTP/2 connection be silent before it pings: a peer that vanished without
+/// a word shows in no other way. A host pings only while calls run.
+///
+/// A stock gRPC server (Go, Java, C++ and what is built on it) wants five minutes between pings, and
+/// two hours where no call runs. It forgives two that come earlier and answers the next with `GOAWAY`
+/// `too_many_pings`, which ends the calls of all; whatever it says itself starts the count anew. At
+/// this interval that takes two minutes of silence in a running call, and no hook is waited for in
+/// silence for more than 30 s unless its engine asks for it (R7.1). Our own server minds no ping.
+pub const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// How long the answer to a ping may take.
 pub const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -21,8 +21,6 @@ const VALUE_BYTES: usize = 160;
 const VIOLATION_BYTES: usize = 256;
 /// What a violation costs besides its two texts, at most.
 const VIOLATION_FRAME_BYTES: usize = 12;
-/// Kept for what wraps the violations and for the note on what was cut.
-const CUT_NOTE_BYTES: usize = 128;
 
 /// A field of a request and what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,18 +106,26 @@ impl Refusal {
     pub fn into_status(mut self) -> Status {
         let violations = std::mem::take(&mut self.violations);
         let bare = self.render(&[]);
-        let room = DETAILS_BYTES.saturating_sub(bare.details().len() + CUT_NOTE_BYTES);
-        let fitting = fitting(&violations, room);
-        let omitted = violations.len() - fitting + self.omitted;
-        if omitted > 0 {
-            self.metadata
-                .insert("violations_omitted".to_owned(), omitted.to_string());
+        let room = DETAILS_BYTES.saturating_sub(bare.details().len());
+        let mut kept = violations.get(..fitting(&violations, room));
+        // The note of what is left out takes room as well, so a few more may have to go.
+        while let Some(named) = kept {
+            let omitted = violations.len() - named.len() + self.omitted;
+            if omitted > 0 {
+                let omitted = omitted.to_string();
+                self.metadata
+                    .insert("violations_omitted".to_owned(), omitted);
+            }
+            let status = self.render(named);
+            if status.details().len() <= DETAILS_BYTES {
+                return status;
+            }
+            kept = named
+                .len()
+                .checked_sub(1)
+                .and_then(|fewer| named.get(..fewer));
         }
-        match violations.get(..fitting) {
-            Some([]) | None if self.metadata.is_empty() => bare,
-            Some(kept) => self.render(kept),
-            None => bare,
-        }
+        bare
     }
 
     fn render(&self, violations: &[Violation]) -> Status {
@@ -292,6 +298,21 @@ mod tests {
             }
             let details = refusal.into_status().details().len();
             assert!(details <= DETAILS_BYTES, "{details} with {length}");
+        }
+    }
+
+    #[test]
+    fn e_err_04_the_note_of_what_was_cut_fits_as_well() {
+        for length in 0..VIOLATION_BYTES {
+            let mut refusal = Refusal::new(Reason::UnknownField, "x".repeat(TEXT_BYTES));
+            for field in 0..200 {
+                refusal = refusal.violation(format!("f{field}"), "y".repeat(length));
+            }
+            let status = refusal.into_status();
+            assert!(status.details().len() <= DETAILS_BYTES, "{length}");
+            let omitted = metadata(&status).get("violations_omitted").cloned();
+            let omitted: usize = omitted.map_or(0, |text| text.parse().unwrap());
+            assert_eq!(violations(&status).len() + omitted, 200);
         }
     }
 

@@ -5,12 +5,12 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use contextwire_engine::{
-    AnyEngine, Cancellation, Effect, EngineError, ErrorKind, Hook, HookContext, HostLog, Progress,
-    Reply, Transcript,
+    AnyEngine, Cancellation, Effect, EngineError, ErrorKind, Hook, HookContext, Host,
+    HostCallError, HostLog, Progress, Reply, Transcript,
 };
 use contextwire_proto::frame::{EngineFrame, HostFrame, NeedTranscript};
-use contextwire_proto::limits;
 use contextwire_proto::sync::List;
+use contextwire_proto::{Reason, limits};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
@@ -21,6 +21,7 @@ use tonic::Status;
 use crate::computing::Pace;
 use crate::frames::Frames;
 use crate::hook::StreamingHook;
+use crate::host_call::{Asked, HostDesk, StreamHost};
 use crate::log::{LogDesk, StreamLog, Waiter};
 use crate::mirror::MirrorKey;
 use crate::refuse;
@@ -68,12 +69,14 @@ impl<H: StreamingHook> StreamingCall<'_, H> {
             session: cx.session.id.clone(),
             list: List::Log,
         };
-        let desk = LogDesk::new(key, cx.log_head);
+        let log_desk = LogDesk::new(key, cx.log_head);
         let (source, asked) = StreamLog::new();
         cx.log = match self.log {
             Some(log) => HostLog::new(log),
             None => HostLog::new(source),
         };
+        let (host, calls) = StreamHost::new(&cx);
+        cx.host = Host::new(Arc::new(host));
         let kept = cx.clone();
         let pace = Arc::clone(&self.shared.pace);
         let task = at_work(pace, work(self.shared.engine.clone(), cx));
@@ -82,9 +85,15 @@ impl<H: StreamingHook> StreamingCall<'_, H> {
             frames: self.frames,
             stop: StopOnDrop(kept.cancellation.clone()),
             give_up: None,
-            desk,
+            log_desk,
+            host_desk: HostDesk::default(),
         };
-        let answer = watch.until_done(task, reports, asked).await?;
+        let asks = Asks {
+            reports,
+            log: asked,
+            calls,
+        };
+        let answer = watch.until_done(task, asks).await?;
         Ok((answer, kept.take_reply()))
     }
 }
@@ -106,28 +115,32 @@ struct Watch<'a, H: StreamingHook> {
     stop: StopOnDrop,
     /// When an engine that was told to stop is not waited for any more.
     give_up: Option<Instant>,
-    desk: LogDesk,
+    log_desk: LogDesk,
+    host_desk: HostDesk,
+}
+
+/// What an engine at work wants of its stream.
+struct Asks {
+    reports: mpsc::Receiver<Progress>,
+    log: mpsc::Receiver<Waiter>,
+    calls: mpsc::Receiver<Asked>,
 }
 
 impl<H: StreamingHook> Watch<'_, H> {
-    async fn until_done<T>(
-        &mut self,
-        mut task: AtWork<T>,
-        mut reports: mpsc::Receiver<Progress>,
-        mut asked: mpsc::Receiver<Waiter>,
-    ) -> Result<T, Status> {
+    async fn until_done<T>(&mut self, mut task: AtWork<T>, mut asks: Asks) -> Result<T, Status> {
         loop {
             let give_up = self.give_up;
             tokio::select! {
                 biased;
                 done = &mut task => return finished(H::HOOK, done, give_up.is_some()),
                 frame = self.frames.next(), if self.frames.is_open() => self.read(frame?).await?,
-                Some(waiter) = asked.recv() => {
+                Some(waiter) = asks.log.recv() => {
                     let open = self.frames.is_open();
-                    let need = self.desk.ask(waiter, open, &self.shared.mirrors);
+                    let need = self.log_desk.ask(waiter, open, &self.shared.mirrors);
                     self.need(need).await;
                 }
-                Some(report) = reports.recv() => {
+                Some(asked) = asks.calls.recv() => self.call_host(asked).await,
+                Some(report) = asks.reports.recv() => {
                     self.frames.send(EngineFrame::Progress(report, None)).await;
                 }
                 () = sleep_until(give_up.unwrap_or_else(Instant::now)), if give_up.is_some() => {
@@ -144,14 +157,15 @@ impl<H: StreamingHook> Watch<'_, H> {
             Some(HostFrame::Start(_)) => {
                 return Err(refuse::violation("a second start in one stream"));
             }
-            Some(HostFrame::HostCallResult(result)) => {
-                tracing::warn!(call_id = %result.call_id, "ignored the result of a call that is not open");
-            }
+            Some(HostFrame::HostCallResult(result)) => self.host_desk.settle(*result),
             Some(HostFrame::Transcript(update)) => {
-                let need = self.desk.offer(update, &self.shared.mirrors)?;
+                let need = self.log_desk.offer(update, &self.shared.mirrors)?;
                 self.need(need).await;
             }
-            None => self.desk.close(),
+            None => {
+                self.log_desk.close();
+                self.host_desk.half_closed();
+            }
         }
         Ok(())
     }
@@ -162,9 +176,25 @@ impl<H: StreamingHook> Watch<'_, H> {
             return Err(refuse::cancelled(H::HOOK));
         }
         self.stop.0.cancel();
+        self.host_desk.given_up();
         self.give_up
             .get_or_insert_with(|| Instant::now() + limits::CANCEL_GRACE / 2);
         Ok(())
+    }
+
+    /// Sends a call to the host. One that no message may carry fails, not the hook.
+    async fn call_host(&mut self, asked: Asked) {
+        let Some(request) = self.host_desk.ask(asked) else {
+            return;
+        };
+        let call_id = request.call_id.clone();
+        let frame = EngineFrame::HostCall(Box::new(request));
+        let limit = self.shared.options.max_message_bytes;
+        if let Err(bytes) = self.frames.send_within(frame, limit).await {
+            let text = format!("a host call of {bytes} bytes exceeds the limit of {limit}");
+            let error = HostCallError::new(Reason::MessageTooLarge.name(), text);
+            self.host_desk.refuse(&call_id, error);
+        }
     }
 
     async fn need(&self, need: Option<NeedTranscript>) {

@@ -67,10 +67,30 @@ impl<H: StreamingHook> Frames<H> {
         self.inbound_open
     }
 
-    /// Sends a frame; waits while the host reads slowly.
+    /// Sends a frame; waits while the host reads slowly. A report of progress never takes the room
+    /// of what the host has to answer, and is dropped instead: whoever waits here reads no cancel.
     pub(crate) async fn send(&self, frame: EngineFrame<H::Result>) {
+        let is_report = matches!(frame, EngineFrame::Progress(_, None));
+        if is_report && self.outbound.capacity() <= OUTBOUND / 2 {
+            return;
+        }
         // A host that is gone ends the call by `gone`, not here.
         let _gone = self.outbound.send(Ok(frame.into())).await.is_err();
+    }
+
+    /// Sends a frame of at most `max_bytes`; a longer one stays here and its size is the error.
+    pub(crate) async fn send_within(
+        &self,
+        frame: EngineFrame<H::Result>,
+        max_bytes: usize,
+    ) -> Result<(), usize> {
+        let wire = H::EngineWire::from(frame);
+        let bytes = wire.encoded_len();
+        if bytes > max_bytes {
+            return Err(bytes);
+        }
+        let _gone = self.outbound.send(Ok(wire)).await.is_err();
+        Ok(())
     }
 
     /// Ends the call with its result. One over the limit cannot be cut into parts (R3.10), and
@@ -81,7 +101,8 @@ impl<H: StreamingHook> Frames<H> {
         if bytes > max_bytes {
             let text = format!("a result of {bytes} bytes exceeds the limit of {max_bytes}");
             let refusal = Refusal::new(Reason::MessageTooLarge, text);
-            return self.fail(refusal.with("bytes", &bytes).into_status()).await;
+            let refusal = refusal.with("bytes", &bytes).with("limit", &max_bytes);
+            return self.fail(refusal.into_status()).await;
         }
         let _gone = self.outbound.send(Ok(wire)).await.is_err();
     }

@@ -16,7 +16,7 @@ mod unary;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use contextwire_engine::{Hook, HookContext};
@@ -26,6 +26,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_stream::Stream;
+use tokio_util::task::AbortOnDropHandle;
 use tonic::{Request, Response, Status, Streaming};
 use tracing::Instrument;
 
@@ -41,8 +42,8 @@ pub(crate) use maintain::MaintainHook;
 pub(crate) use subagent::{EndSubagentHook, PrepareSubagentSpawnHook, ResolveSubagentSpawnHook};
 pub(crate) use unary::{UnaryHook, answer};
 
+use crate::admit::{self, Admitted};
 use crate::budget;
-use crate::drain::HookPermit;
 use crate::frames::{Frames, OUTBOUND};
 use crate::refuse;
 use crate::shared::Shared;
@@ -92,27 +93,32 @@ fn budget_of(hook: Hook, background: bool) -> Duration {
     }
 }
 
-/// Admits a call and answers with its frames.
+/// Answers a call with its frames.
 pub(crate) fn open<H: StreamingHook>(
     shared: &Arc<Shared>,
-    request: Request<Streaming<H::HostWire>>,
+    mut request: Request<Streaming<H::HostWire>>,
 ) -> Result<Response<FrameStream<H::EngineWire>>, Status> {
-    let permit = shared.drain.admit().ok_or_else(refuse::draining)?;
+    let admitted = Admitted::of(&mut request)?;
     let header = budget::header_deadline(request.metadata())?;
     let (outbound, answers) = mpsc::channel(OUTBOUND);
     let frames = Frames::<H>::new(request.into_inner(), outbound);
     let span = tracing::debug_span!("contextwire.server.hook", hook = %H::HOOK);
-    let hook = serve(Arc::clone(shared), frames, header, permit).instrument(span);
+    let hook = serve(Arc::clone(shared), frames, header, admitted).instrument(span);
     Ok(Response::new(FrameStream {
         hook: Some(Box::pin(hook)),
+        apart: None,
         answers,
     }))
 }
 
 /// What a streaming RPC answers. Reading the frames is what drives the hook: a stream has its own
 /// task in the transport already, and a host that went away drops the hook with its stream.
+///
+/// A host that does not take a frame keeps the transport from reading on, and would keep the hook
+/// from its timers. So a hook that says something before its last word goes on in a task of its own.
 pub(crate) struct FrameStream<W> {
     hook: Option<BoxFuture<'static, ()>>,
+    apart: Option<AbortOnDropHandle<()>>,
     answers: mpsc::Receiver<Result<W, Status>>,
 }
 
@@ -125,7 +131,11 @@ impl<W> Stream for FrameStream<W> {
         {
             self.hook = None;
         }
-        self.answers.poll_recv(cx)
+        let frame = ready!(self.answers.poll_recv(cx));
+        if let Some(hook) = self.hook.take() {
+            self.apart = Some(AbortOnDropHandle::new(tokio::spawn(hook)));
+        }
+        Poll::Ready(frame)
     }
 }
 
@@ -134,12 +144,12 @@ async fn serve<H: StreamingHook>(
     shared: Arc<Shared>,
     mut frames: Frames<H>,
     header: Option<Instant>,
-    permit: HookPermit,
+    admitted: Admitted,
 ) {
     let max_bytes = shared.options.max_message_bytes;
     let outcome = tokio::select! {
         outcome = work(shared, &mut frames, header) => outcome,
-        () = permit.stopping() => Err(refuse::draining()),
+        () = admitted.stopping() => Err(refuse::draining()),
     };
     let last = async {
         match outcome {
@@ -161,7 +171,9 @@ async fn work<H: StreamingHook>(
     let start = timeout_at(limit, frames.start())
         .await
         .map_err(out_of_time)??;
-    let mut cx = H::call(&start).hook_context(H::default_budget(&start));
+    let call = H::call(&start);
+    let _session = admit::enter_session(&shared, &call.session.id)?;
+    let mut cx = call.hook_context(H::default_budget(&start));
     budget::clamp(&mut cx, header);
     timeout_at(cx.deadline, H::run(shared, frames, start, cx))
         .await

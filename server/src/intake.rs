@@ -17,8 +17,10 @@ use crate::refuse;
 pub(crate) enum Step {
     /// The list is here.
     Complete(Transcript),
-    /// More parts follow, or the part belonged to a superseded number.
+    /// The part belonged to a superseded number.
     Wait,
+    /// A part is here and kept in this state; more parts follow.
+    Kept(TranscriptState),
     /// The host has to be asked.
     Ask(NeedTranscript),
     /// The host cannot send the list.
@@ -73,15 +75,14 @@ impl Intake {
     ) -> Result<Step, Status> {
         let TranscriptUpdate { seq, list, body } = update;
         if list != self.key.list {
-            return Err(refuse::violation(format!(
-                "this hook carries the {:?} only",
-                self.key.list
-            )));
+            let text = format!("this hook carries the {:?} only", self.key.list);
+            let refusal = Refusal::new(Reason::ContractViolation, text);
+            return Err(refusal.with("list", &format!("{:?}", self.key.list)).into());
         }
         if seq > self.seq {
-            return Err(refuse::violation(format!(
-                "part number {seq} was not asked for"
-            )));
+            let text = format!("part number {seq} was not asked for");
+            let refusal = Refusal::new(Reason::ContractViolation, text);
+            return Err(refusal.with("seq", &seq).into());
         }
         if seq < self.seq {
             return Ok(Step::Wait);
@@ -121,17 +122,12 @@ impl Intake {
             Ok(()) if more => {
                 mirrors.keep(&self.key, open.applier.list().clone());
                 self.open = Some(open);
-                Ok(Step::Wait)
+                Ok(Step::Kept(head))
             }
             Ok(()) => Ok(self.complete(open.applier.into_list(), mirrors)),
             Err(ApplyError::Head { .. }) if base == TranscriptState::EMPTY => Err(mismatch()),
             Err(ApplyError::Head { .. }) => self.ask(Vec::new()),
-            Err(ApplyError::Segment(error)) => Err(Refusal::new(
-                Reason::InvalidRequest,
-                format!("the transcript update makes no list: {error}"),
-            )
-            .violation("transcript.segments", error.to_string())
-            .into_status()),
+            Err(ApplyError::Segment(error)) => Err(refuse::update(&error)),
         }
     }
 
@@ -160,6 +156,7 @@ pub(crate) fn unavailable(list: List) -> Status {
         Reason::TranscriptUnavailable,
         format!("the {list:?} is not here, and the host cannot send it"),
     )
+    .with("list", &format!("{list:?}"))
     .into_status()
 }
 
@@ -322,7 +319,7 @@ mod tests {
         });
         assert_eq!(
             Intake::new(key()).offer(part, &mirrors).unwrap(),
-            Step::Wait
+            Step::Kept(first.state())
         );
         assert_eq!(mirrors.have(&key()), [first.state()]);
     }

@@ -8,15 +8,19 @@
 #![doc = include_str!("../examples/minimal.rs")]
 //! ```
 
+mod admit;
 mod budget;
 mod computing;
 mod drain;
 mod engine_call;
 mod frames;
 mod hook;
+mod host_call;
 mod intake;
 mod listen;
+mod load;
 mod log;
+mod metered;
 mod methods;
 mod mirror;
 mod options;

@@ -1,5 +1,6 @@
 //! Where a server listens: a private Unix socket, or loopback TCP.
 
+mod cut;
 mod tcp;
 #[cfg(unix)]
 mod unix;
@@ -8,6 +9,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+pub(crate) use cut::Cuttable;
 pub(crate) use tcp::{bind as bind_tcp, incoming as incoming_tcp};
 #[cfg(unix)]
 pub(crate) use unix::{BoundSocket, bind as bind_unix};

@@ -115,7 +115,7 @@ impl LogDesk {
             Step::Complete(log) => self.settle(Some(log)),
             Step::Unavailable => self.settle(None),
             Step::Ask(need) => return Ok(Some(need)),
-            Step::Wait => {}
+            Step::Kept(_) | Step::Wait => {}
         }
         Ok(None)
     }

@@ -6,12 +6,17 @@ use std::task::{Context, Poll};
 
 use contextwire_engine::Hook;
 use futures_util::future::{Either, Ready, ready};
-use http::{Request, Response};
+use http::{Request, Response, Uri};
 use tonic::body::Body;
 use tonic::server::NamedService;
 use tower::Service;
 
 use crate::refuse;
+
+/// The hook that a request is for, by its path.
+pub(crate) fn hook(uri: &Uri) -> Option<Hook> {
+    uri.path().rsplit('/').next().and_then(Hook::from_name)
+}
 
 /// The service of an engine that has some of the methods.
 #[derive(Clone, Debug)]
@@ -47,8 +52,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let method = request.uri().path().rsplit('/').next();
-        match method.and_then(Hook::from_name) {
+        match hook(request.uri()) {
             Some(hook) if !self.present.contains(&hook) => {
                 Either::Left(ready(Ok(refuse::absent(hook).into_http())))
             }

@@ -1,8 +1,11 @@
 //! Engine errors as statuses: an engine never forwards the status of something it called (R6.5).
 
-use contextwire_engine::{EngineError, ErrorKind, Hook};
+use contextwire_engine::{EngineError, ErrorKind, Hook, SegmentError};
+use contextwire_proto::sync::List;
 use contextwire_proto::{Reason, Refusal};
 use tonic::Status;
+
+use crate::load::NoRoom;
 
 /// The status of an engine's error. Its cause goes to the log, not over the wire.
 pub(crate) fn engine_error(hook: Hook, error: &EngineError) -> Status {
@@ -77,6 +80,29 @@ pub(crate) fn draining() -> Status {
     .into_status()
 }
 
+/// The status of a call that there is no room for.
+pub(crate) fn no_room(why: NoRoom) -> Status {
+    let (reason, limit) = match why {
+        NoRoom::Hook(limit) | NoRoom::SessionHook(limit) | NoRoom::Bytes(limit) => {
+            (Reason::Overloaded, limit)
+        }
+        NoRoom::Call(limit) => (Reason::Quota, limit),
+    };
+    Refusal::new(reason, why.to_string())
+        .with("limit", &limit)
+        .into_status()
+}
+
+/// The status of a request whose host stopped in the middle of it.
+pub(crate) fn unfinished(hook: Hook) -> Status {
+    Refusal::new(
+        Reason::DeadlineExceeded,
+        format!("the request of {hook} did not arrive whole"),
+    )
+    .with("hook", hook.name())
+    .into_status()
+}
+
 /// The status of a call that ran out of its budget.
 pub(crate) fn deadline(hook: Hook) -> Status {
     Refusal::new(
@@ -99,15 +125,70 @@ pub(crate) fn violation(problem: impl Into<String>) -> Status {
     Refusal::new(Reason::ContractViolation, problem).into_status()
 }
 
+/// The status of a hook that was sent another list than it carries (R3.1).
+pub(crate) fn other_list(hook: Hook, list: List) -> Status {
+    let refusal = Refusal::new(
+        Reason::ContractViolation,
+        format!("{hook} carries the {list:?}"),
+    );
+    refusal.with("hook", hook.name()).into_status()
+}
+
+/// The status of an update whose segments make no list (R3.5).
+pub(crate) fn update(error: &SegmentError) -> Status {
+    let text = format!("the transcript update makes no list: {error}");
+    of_segment(Refusal::new(Reason::InvalidRequest, text), error)
+        .violation("transcript.segments", error.to_string())
+        .into_status()
+}
+
+/// The status of an engine whose context is none over the list that it got (R7.7).
+pub(crate) fn context(error: &SegmentError) -> Status {
+    let text = format!("the assembled context: {error}");
+    of_segment(Refusal::new(Reason::ContractViolation, text), error).into_status()
+}
+
+fn of_segment(refusal: Refusal, error: &SegmentError) -> Refusal {
+    match error {
+        SegmentError::Empty { segment } => refusal.with("segment", segment),
+        SegmentError::OutOfRange { segment, end, base } => refusal
+            .with("segment", segment)
+            .with("end", end)
+            .with("base", base),
+        SegmentError::Repeated { segment, index } => {
+            refusal.with("segment", segment).with("index", index)
+        }
+        _ => refusal,
+    }
+}
+
 /// Ours as they are; what tonic says of a message, in the contract's words (PROTOCOL 6).
 pub(crate) fn from_transport(status: Status) -> Status {
     if contextwire_proto::reason_of(&status).is_some() {
         return status;
     }
     if status.code() == tonic::Code::OutOfRange {
-        return Refusal::new(Reason::MessageTooLarge, status.message()).into_status();
+        return too_large(status.message());
     }
     status
+}
+
+/// tonic says both sizes in its text and nowhere else; where it says it differently, its text is
+/// passed on.
+fn too_large(said: &str) -> Status {
+    let mut numbers = said
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|digits| !digits.is_empty());
+    let (Some(bytes), Some(limit), None) = (numbers.next(), numbers.next(), numbers.next()) else {
+        return Refusal::new(Reason::MessageTooLarge, said)
+            .with("said", said)
+            .into_status();
+    };
+    let text = format!("a message of {bytes} bytes exceeds the limit of {limit}");
+    Refusal::new(Reason::MessageTooLarge, text)
+        .with("bytes", bytes)
+        .with("limit", limit)
+        .into_status()
 }
 
 fn chain(error: &EngineError) -> String {

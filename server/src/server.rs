@@ -9,19 +9,21 @@ use contextwire_engine::{AnyEngine, ContextEngine};
 use contextwire_proto::edge::Edge;
 use contextwire_proto::v1::context_engine_service_server::ContextEngineServiceServer;
 use contextwire_proto::{FILE_DESCRIPTOR_SET, limits};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
+use tokio_stream::{Stream, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tonic::server::NamedService;
 use tonic::service::Routes;
+use tonic::transport::server::{Connected, Router};
 use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::util::MapResponseLayer;
 
-use crate::drain::Drain;
-use crate::listen::{self, Listen, ListenError};
+use crate::admit::Admit;
+use crate::listen::{self, Cuttable, Listen, ListenError};
 use crate::methods::Methods;
-use crate::mirror::Mirrors;
 use crate::options::ServerOptions;
 use crate::service::EngineService;
 use crate::shared::Shared;
@@ -118,15 +120,10 @@ impl Server {
         for address in &self.listen {
             listeners.push(Listener::bind(address).await?);
         }
-        let shared = Arc::new(Shared {
-            engine: self.engine,
-            mirrors: Mirrors::new(self.options.mirror_bytes),
-            drain: Drain::default(),
-            pace: Arc::default(),
-            instance_id: uuid::Uuid::now_v7().to_string(),
-            options: self.options,
-        });
-        Ok(BoundServer { shared, listeners })
+        Ok(BoundServer {
+            shared: Arc::new(Shared::new(self.engine, self.options)),
+            listeners,
+        })
     }
 
     /// Listens and serves until Ctrl-C or SIGTERM, then drains.
@@ -180,21 +177,43 @@ impl Listener {
         }
     }
 
-    async fn serve(self, routes: Routes, stop: CancellationToken) -> Result<(), ServeError> {
-        let router = transport().add_routes(routes);
-        let stopped = stop.cancelled_owned();
+    async fn serve(self, routes: Routes, max_streams: u32, ends: Ends) -> Result<(), ServeError> {
+        let router = transport(max_streams).add_routes(routes);
         let served = match self.socket {
             #[cfg(unix)]
-            Socket::Unix(socket) => router.serve_with_incoming_shutdown(socket, stopped).await,
-            Socket::Tcp(listener) => {
-                let incoming = listen::incoming_tcp(listener);
-                router.serve_with_incoming_shutdown(incoming, stopped).await
-            }
+            Socket::Unix(socket) => ends.serve(router, socket).await,
+            Socket::Tcp(listener) => ends.serve(router, listen::incoming_tcp(listener)).await,
         };
         served.map_err(|source| ServeError::Transport {
             address: self.address.to_string(),
             source,
         })
+    }
+}
+
+/// How connections end.
+#[derive(Clone, Debug, Default)]
+struct Ends {
+    /// No new ones; the others are told to go and may finish what they began.
+    closing: CancellationToken,
+    /// All of them, at once.
+    cut: CancellationToken,
+}
+
+impl Ends {
+    async fn serve<T>(
+        self,
+        router: Router<TransportLayer>,
+        incoming: impl Stream<Item = std::io::Result<T>>,
+    ) -> Result<(), tonic::transport::Error>
+    where
+        T: AsyncRead + AsyncWrite + Connected + Unpin + Send + 'static,
+    {
+        let Self { closing, cut } = self;
+        let incoming =
+            incoming.map(|stream| stream.map(|stream| Cuttable::new(stream, cut.clone())));
+        let closing = closing.cancelled_owned();
+        router.serve_with_incoming_shutdown(incoming, closing).await
     }
 }
 
@@ -209,16 +228,19 @@ impl BoundServer {
 
     /// Serves until `stop` ends, then drains in the order of PROTOCOL 11: health says `NOT_SERVING`,
     /// new hooks are refused, running ones finish within the grace, the rest are stopped, then the
-    /// connections close, by force if need be.
+    /// connections close, by force if need be. Dropping the future cuts everything at once.
     ///
     /// # Errors
     /// When a listener fails or reflection cannot be set up.
     pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<(), ServeError> {
         let (health, routes) = routes(&self.shared).await?;
-        let closing = CancellationToken::new();
+        let ends = Ends::default();
+        // However this ends, the transport's own tasks must not go on.
+        let _cut = ends.cut.clone().drop_guard();
         let mut serving = JoinSet::new();
         for listener in self.listeners {
-            serving.spawn(listener.serve(routes.clone(), closing.clone()));
+            let max_streams = self.shared.options.max_streams;
+            serving.spawn(listener.serve(routes.clone(), max_streams, ends.clone()));
         }
         tokio::select! {
             () = stop => {}
@@ -229,7 +251,7 @@ impl BoundServer {
             }
         }
         drain(&self.shared, &health).await;
-        closing.cancel();
+        ends.closing.cancel();
         let closed = tokio::time::timeout(HARD_STOP, async {
             while serving.join_next().await.is_some() {}
         });
@@ -268,6 +290,7 @@ async fn routes(shared: &Arc<Shared>) -> Result<(HealthReporter, Routes), ServeE
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()
         .map_err(ServeError::Reflection)?;
+    let engine = Admit::new(engine, Arc::clone(shared));
     let engine = Methods::new(engine, &shared.engine.info().methods);
     Ok((
         reporter,
@@ -277,12 +300,12 @@ async fn routes(shared: &Arc<Shared>) -> Result<(HealthReporter, Routes), ServeE
     ))
 }
 
-type Transport = tonic::transport::Server<
-    tower::layer::util::Stack<MapResponseLayer<size::Rewrite>, tower::layer::util::Identity>,
->;
+type TransportLayer =
+    tower::layer::util::Stack<MapResponseLayer<size::Rewrite>, tower::layer::util::Identity>;
 
-fn transport() -> Transport {
+fn transport(max_streams: u32) -> tonic::transport::Server<TransportLayer> {
     tonic::transport::Server::builder()
+        .max_concurrent_streams(max_streams)
         .initial_stream_window_size(limits::STREAM_WINDOW_BYTES)
         .initial_connection_window_size(limits::CONNECTION_WINDOW_BYTES)
         .http2_keepalive_interval(Some(limits::KEEP_ALIVE_INTERVAL))

@@ -153,8 +153,13 @@ impl Gate {
     /// What a call does: arrives, waits until the gate opens, and leaves, also when it is stopped.
     pub(crate) async fn pass(&self) {
         let _leaves = AddOnDrop(Arc::clone(&self.left));
-        self.arrived.add_permits(1);
+        self.arrive();
         self.open.cancelled().await;
+    }
+
+    /// Arrives without waiting.
+    pub(crate) fn arrive(&self) {
+        self.arrived.add_permits(1);
     }
 
     /// Ends when `calls` more have arrived.

@@ -53,6 +53,14 @@ impl Place {
         }
     }
 
+    /// An address that somebody else listens at.
+    pub(crate) fn at(address: SocketAddr) -> Self {
+        Self::Tcp {
+            address,
+            _reserved: None,
+        }
+    }
+
     /// The usual one of this system.
     pub(crate) fn new() -> Self {
         #[cfg(unix)]
@@ -175,10 +183,15 @@ impl Running {
         self.stop.cancel();
     }
 
+    /// Waits for the end of a drain; what the server left behind may go on.
+    pub(crate) async fn ended(&mut self) -> Result<(), ServeError> {
+        soon(&mut self.run).await.unwrap()
+    }
+
     /// Drains, and waits for the end.
     pub(crate) async fn stop(mut self) -> Result<(), ServeError> {
         self.begin_stop();
-        soon(&mut self.run).await.unwrap()
+        self.ended().await
     }
 }
 

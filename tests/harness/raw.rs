@@ -182,6 +182,14 @@ impl RawAssemble {
         need
     }
 
+    /// How many messages the engine says that it holds now, as the next frame.
+    pub(crate) async fn applied(&mut self) -> u64 {
+        let Some(EngineFrame::Progress(progress)) = self.next().await.unwrap() else {
+            panic!("a word on a part")
+        };
+        progress.applied.unwrap().state.unwrap().count
+    }
+
     /// The status, as the next and last thing.
     pub(crate) async fn failure(&mut self) -> Status {
         match self.next().await {
@@ -194,40 +202,52 @@ impl RawAssemble {
 /// An open Compact, for what holds of every stream.
 #[derive(Debug)]
 pub(crate) struct RawCompact {
-    frames: mpsc::Sender<v1::CompactRequest>,
+    frames: Option<mpsc::Sender<v1::CompactRequest>>,
     answers: Streaming<v1::CompactResponse>,
 }
 
 impl RawCompact {
-    /// Opens the stream and sends the start.
+    /// Opens the stream and sends a start.
     pub(crate) async fn start(stub: &Stub, session: &Session) -> Self {
+        let call = CallContext::new(HookId::mint(), session.clone());
+        Self::start_as(stub, call.into()).await
+    }
+
+    /// Opens the stream and sends the start of this call.
+    pub(crate) async fn start_as(stub: &Stub, call: v1::CallContext) -> Self {
         let (frames, outgoing) = mpsc::channel(16);
         let mut stub = stub.clone();
         let answers = soon(stub.compact(ReceiverStream::new(outgoing)))
             .await
             .unwrap();
         let hook = Self {
-            frames,
+            frames: Some(frames),
             answers: answers.into_inner(),
         };
-        hook.send_start(session).await;
+        hook.send_start(call).await;
         hook
     }
 
-    /// Sends a start.
-    pub(crate) async fn send_start(&self, session: &Session) {
-        let call = CallContext::new(HookId::mint(), session.clone());
+    /// Sends the start of this call.
+    pub(crate) async fn send_start(&self, call: v1::CallContext) {
         let start = v1::CompactStart {
-            call: Some(call.into()),
+            call: Some(call),
             ..v1::CompactStart::default()
         };
         self.send(v1::compact_request::Frame::Start(start)).await;
+    }
+
+    /// Closes the host's side.
+    pub(crate) fn half_close(&mut self) {
+        self.frames = None;
     }
 
     /// Sends a frame.
     pub(crate) async fn send(&self, frame: v1::compact_request::Frame) {
         let _late = self
             .frames
+            .as_ref()
+            .unwrap()
             .send(v1::CompactRequest { frame: Some(frame) })
             .await
             .is_err();

@@ -267,3 +267,17 @@ impl ContextEngineService for Hostile {
         absent()
     }
 }
+
+/// An engine that does this after each start.
+pub(crate) fn after_start<F>(script: impl Fn(Talk) -> F + Clone + Send + Sync + 'static) -> Hostile
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    Hostile::new(move |mut talk| {
+        let script = script.clone();
+        async move {
+            talk.start().await;
+            script(talk).await;
+        }
+    })
+}

@@ -5,7 +5,7 @@ use contextwire_proto::v1;
 use contextwire_proto::v1::assemble_request::Frame as HostFrame;
 use tokio::sync::mpsc;
 
-use super::engine::Hostile;
+use super::engine::{Hostile, described};
 use super::{in_process, late_origin, origin};
 use crate::harness::{Place, Proxy, soon};
 
@@ -20,6 +20,14 @@ enum Heard {
 
 /// All that such an engine hears of a call, and that its connection lives.
 async fn last_words(call: impl AsyncFn(EngineClient, &mut mpsc::Receiver<Heard>)) -> Vec<Heard> {
+    last_words_to(described(), call).await
+}
+
+/// The same of one that describes itself so.
+async fn last_words_to(
+    description: v1::DescribeResponse,
+    call: impl AsyncFn(EngineClient, &mut mpsc::Receiver<Heard>),
+) -> Vec<Heard> {
     let (words, mut heard) = mpsc::channel(8);
     let engine = Hostile::new(move |mut talk| {
         let words = words.clone();
@@ -37,7 +45,7 @@ async fn last_words(call: impl AsyncFn(EngineClient, &mut mpsc::Receiver<Heard>)
         }
     });
     let place = Place::new();
-    let _engine = engine.serve_at(&place).await;
+    let _engine = engine.describing(Ok(description)).serve_at(&place).await;
     let proxy = Proxy::to(&place).await;
     call(proxy.place().direct(), &mut heard).await;
     let mut all = Vec::new();
@@ -66,4 +74,15 @@ async fn r1_5_a_caller_that_leaves_cancels_in_band_before_the_stream_is_reset() 
     });
     let cancel = Heard::Cancel(v1::CancelReason::CallerAbort);
     assert_eq!(heard.await, [cancel, Heard::End]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn h_frm_11_an_engine_that_is_silent_for_longer_than_it_said_is_given_up() {
+    let mut description = described();
+    description.engine.as_mut().unwrap().max_silence_ms = Some(50);
+    let heard = last_words_to(description, async |client, _| {
+        assert_eq!(origin(&client).await, in_process("SILENT"));
+    });
+    let cancel = Heard::Cancel(v1::CancelReason::Deadline);
+    assert_eq!(heard.await, [Heard::Start, cancel, Heard::End]);
 }

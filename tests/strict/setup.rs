@@ -10,8 +10,8 @@ use prost::Message as _;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use super::requests::ingest;
-use super::wire::call;
+use crate::harness::bare::call;
+use crate::harness::requests::ingest;
 use crate::harness::{Place, Proxy, Running, channel};
 
 /// A server, and one connection to it.

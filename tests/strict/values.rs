@@ -11,10 +11,10 @@ use contextwire_proto::status::metadata;
 use contextwire_proto::{Reason, reason_of, v1};
 use prost::Message as _;
 
-use super::requests::{assemble, compact, frame, ingest, settings, with};
 use super::setup::Setup;
-use super::wire::{call, field, number};
 use super::{FOREIGN, call_naming, paths};
+use crate::harness::bare::{call, field, number};
+use crate::harness::requests::{assemble, compact, frame, ingest, settings, with};
 use crate::harness::{Place, TestEngine, channel, start, transcript};
 
 /// What a host meant by an Assemble that reached the engine.

@@ -11,10 +11,13 @@ use tonic::{Request, Response, Status, Streaming};
 
 use super::apart::Apart;
 
-/// Answers every Ingest alike, and the first frame of every Assemble with this frame.
-#[derive(Debug)]
+/// Answers every Ingest alike.
+#[derive(Debug, Default)]
 pub(super) struct Bare {
+    /// What answers the first frame of every Assemble.
     pub(super) assembled: v1::AssembleResponse,
+    /// What answers each frame of every Compact.
+    pub(super) called: v1::CompactResponse,
 }
 
 /// The generated stub on a channel with tonic's own settings.
@@ -37,7 +40,8 @@ impl ContextEngineService for Bare {
     type AssembleStream =
         Pin<Box<dyn Stream<Item = Result<v1::AssembleResponse, Status>> + Send + 'static>>;
     type BootstrapStream = Empty<Result<v1::BootstrapResponse, Status>>;
-    type CompactStream = Empty<Result<v1::CompactResponse, Status>>;
+    type CompactStream =
+        Pin<Box<dyn Stream<Item = Result<v1::CompactResponse, Status>> + Send + 'static>>;
     type AfterTurnStream = Empty<Result<v1::AfterTurnResponse, Status>>;
     type MaintainStream = Empty<Result<v1::MaintainResponse, Status>>;
 
@@ -79,9 +83,11 @@ impl ContextEngineService for Bare {
 
     async fn compact(
         &self,
-        _: Request<Streaming<v1::CompactRequest>>,
+        request: Request<Streaming<v1::CompactRequest>>,
     ) -> Answer<Self::CompactStream> {
-        absent()
+        let called = self.called.clone();
+        let echo = move |frame: Result<_, Status>| frame.map(|_| called.clone());
+        Ok(Response::new(Box::pin(request.into_inner().map(echo))))
     }
 
     async fn after_turn(

@@ -49,6 +49,7 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
     let request = keep_all();
     let bare = Apart::bare(Bare {
         assembled: result(&request),
+        ..Bare::default()
     })
     .await?;
     let mut rows = Rows::of(GROUP.name);
@@ -71,7 +72,7 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
     );
 
     bench.says("Assemble");
-    let server = Apart::engine(LegacyEngine).await?;
+    let server = Apart::engine(LegacyEngine::default()).await?;
     let mut ours = OurAssemble::new(&server, request)?;
     let mut theirs = BareAssemble {
         stub: bare::connect(&bare).await?,

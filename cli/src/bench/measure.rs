@@ -42,7 +42,7 @@ impl Measured {
 
     /// The medians over the rounds. That of the ratios is taken of its own: within a round both
     /// sides saw the same machine.
-    fn of_rounds(rounds: &[(f64, f64)]) -> Self {
+    pub(super) fn of_rounds(rounds: &[(f64, f64)]) -> Self {
         let each = |of: fn(&(f64, f64)) -> f64| median(rounds.iter().map(of).collect());
         Self {
             value: each(|(value, _)| *value),

@@ -12,6 +12,8 @@ pub(super) enum Target {
     RatioAtLeast(f64),
     /// The value, below this.
     Under(f64),
+    /// The value, at least this.
+    AtLeast(f64),
     /// The value, both ends included.
     Within(f64, f64),
 }
@@ -23,6 +25,7 @@ impl Target {
             Self::RatioAtMost(most) => ratio <= most,
             Self::RatioAtLeast(least) => ratio >= least,
             Self::Under(limit) => measured.value < limit,
+            Self::AtLeast(least) => measured.value >= least,
             Self::Within(least, most) => (least..=most).contains(&measured.value),
         }
     }
@@ -32,6 +35,7 @@ impl Target {
             Self::RatioAtMost(most) => format!("at most {most}x"),
             Self::RatioAtLeast(least) => format!("at least {least}x"),
             Self::Under(limit) => format!("under {limit} {unit}"),
+            Self::AtLeast(least) => format!("at least {least} {unit}"),
             Self::Within(least, most) => format!("{least} to {most} {unit}"),
         }
     }
@@ -132,6 +136,18 @@ mod tests {
                 false,
             ),
             (
+                Measured::alone(200.0),
+                Target::AtLeast(200.0),
+                "at least 200 ms",
+                true,
+            ),
+            (
+                Measured::alone(199.9),
+                Target::AtLeast(200.0),
+                "at least 200 ms",
+                false,
+            ),
+            (
                 Measured::alone(75.0),
                 Target::Within(75.0, 100.0),
                 "75 to 100 ms",
@@ -153,5 +169,6 @@ mod tests {
         assert!(!verdict(Measured::alone(1.0), Target::RatioAtMost(9.0)).1);
         assert!(!verdict(ratio(f64::NAN), Target::RatioAtLeast(0.0)).1);
         assert!(!verdict(Measured::alone(f64::NAN), Target::Under(9.0)).1);
+        assert!(!verdict(Measured::alone(f64::NAN), Target::AtLeast(9.0)).1);
     }
 }

@@ -29,8 +29,11 @@ type Messages = Vec<Arc<ContextMessage>>;
 /// it cannot be told.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
-    /// An OpenClaw or pi session file (JSON Lines).
+    /// A session file of OpenClaw, pi or Codex, of any format.
     pub session: PathBuf,
+    /// Which session of a file that holds several.
+    #[arg(long, value_name = "ID")]
+    pub transcript: Option<String>,
     /// The ledger's file; by default the one in your data folder. It is only read, and an engine
     /// may go on writing it.
     #[arg(long, value_name = "FILE", env = "CONTEXTWIRE_SERVER_STORE")]
@@ -74,8 +77,12 @@ pub async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn audit(args: &AuditArgs) -> anyhow::Result<AuditReport> {
-    let recording = session::read(&args.session, Strictness::Lenient)
-        .with_context(|| format!("cannot audit {}", args.session.display()))?;
+    let recording = session::read_chosen(
+        &args.session,
+        args.transcript.as_deref(),
+        Strictness::Lenient,
+    )
+    .with_context(|| format!("cannot audit {}", args.session.display()))?;
     let id = args
         .session_id
         .clone()
@@ -173,10 +180,7 @@ fn messages(recording: &Session) -> Messages {
             Some(added) => added.cloned().collect(),
             None => view.messages().cloned().collect(),
         };
-        messages.extend(
-            new.into_iter()
-                .filter(|message| seen.insert(message.line())),
-        );
+        messages.extend(new.into_iter().filter(|message| seen.insert(message.key())));
         before = Some(view);
     }
     messages

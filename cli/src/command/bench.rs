@@ -27,7 +27,7 @@ pub struct BenchArgs {
     /// Fewer iterations: a few seconds in all, with more noise.
     #[arg(long)]
     pub quick: bool,
-    /// The session that `replay` measures; a generated one by default.
+    /// The session that `replay` plays and whose tokens `session` counts; a generated one by default.
     #[arg(long, value_name = "FILE")]
     pub session: Option<PathBuf>,
 }
@@ -46,14 +46,15 @@ pub async fn run(args: BenchArgs) -> anyhow::Result<ExitCode> {
     }
     let session = args.session.as_deref().map(|path| {
         session::read(path, Strictness::Lenient)
-            .with_context(|| format!("cannot replay {}", path.display()))
+            .with_context(|| format!("cannot read {}", path.display()))
     });
     let effort = if args.quick {
         Effort::Quick
     } else {
         Effort::Full
     };
-    let bench = Bench::new(effort, session.transpose()?);
+    let recorded = args.session.as_deref().zip(session.transpose()?);
+    let bench = Bench::new(effort, recorded);
     let report = bench.run(&args.groups).await?;
     if args.json {
         output::line(serde_json::to_string(&report)?);

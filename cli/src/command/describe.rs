@@ -79,6 +79,8 @@ fn report(target: &Target, described: &EngineDescription) -> Describe {
         limits: Limits {
             max_message_bytes: described.limits.max_message_bytes,
             max_concurrent_hooks: described.limits.max_concurrent_hooks.map(u64::from),
+            max_streams: described.limits.max_streams.map(u64::from),
+            max_tenant_bytes: described.limits.max_tenant_bytes,
             max_mirror_bytes: described.limits.max_mirror_bytes,
         },
         ttl_ms: millis(described.ttl),

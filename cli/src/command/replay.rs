@@ -10,22 +10,23 @@ use contextwire_client::{ClientOptions, EngineClient, Policy, Target};
 use contextwire_engine::TokenBudget;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::command::session::warn;
 use crate::engine::EngineChoice;
 use crate::log::{self, LogFormat};
 use crate::output;
 use crate::replay::{CompactRule, ContextWriter, Outage, OwnEngine, Replay, Settings};
 use crate::session::{self, HistoryView, Session, Strictness};
 
-/// Problems of a file that are named before the rest is only counted.
-const NAMED_PROBLEMS: usize = 10;
-
 /// Drives a recorded session through an engine, user turn by user turn, and shows what the model
 /// would have seen. Without a target it starts an engine of its own; without a session it replays
 /// a small one that comes with the program.
 #[derive(Debug, Args)]
 pub struct ReplayArgs {
-    /// An OpenClaw or pi session file (JSON Lines).
+    /// A session file of OpenClaw, pi or Codex: JSON Lines, a store, a rollout.
     pub session: Option<PathBuf>,
+    /// Which session of a file that holds several.
+    #[arg(long, value_name = "ID", requires = "session")]
+    pub transcript: Option<String>,
     /// The engine: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`.
     #[arg(long, conflicts_with_all = ["engine", "outage"])]
     pub target: Option<Target>,
@@ -208,19 +209,12 @@ fn read(args: &ReplayArgs) -> anyhow::Result<Session> {
         Strictness::Lenient
     };
     let recording = match &args.session {
-        Some(path) => session::read(path, strictness)
+        Some(path) => session::read_chosen(path, args.transcript.as_deref(), strictness)
             .with_context(|| format!("cannot replay {}", path.display()))?,
         None => session::read_from(session::SAMPLE.as_bytes(), strictness)
             .context("cannot replay the built-in session")?,
     };
-    let problems = recording.problems();
-    for problem in problems.iter().take(NAMED_PROBLEMS) {
-        output::problem(format_args!("warning: {problem}"));
-    }
-    if problems.len() > NAMED_PROBLEMS {
-        let rest = problems.len() - NAMED_PROBLEMS;
-        output::problem(format_args!("warning: and {rest} more damaged lines"));
-    }
+    warn(&recording);
     Ok(recording)
 }
 

@@ -1,5 +1,7 @@
 //! `contextwire serve`: an engine service, until Ctrl-C or SIGTERM.
 
+mod limits;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +11,9 @@ use clap::Args;
 use contextwire_engine::tokens::{self, ModelFamily};
 use contextwire_server::{Listen, Server, ServerOptions, UnknownFields};
 
-use crate::engine::EngineChoice;
+pub use limits::LimitArgs;
+
+use crate::engine::{EngineChoice, SummarizerArgs};
 use crate::log::{self, LogFormat};
 use crate::output;
 
@@ -23,6 +27,9 @@ pub struct ServeArgs {
     /// where there is none.
     #[arg(long, value_name = "FILE", env = "CONTEXTWIRE_SERVER_STORE")]
     pub store: Option<PathBuf>,
+    /// How `--engine legacy` compacts.
+    #[command(flatten)]
+    pub summarizer: SummarizerArgs,
     /// The Unix socket, in a folder that only you may enter; by default one in your runtime or
     /// cache folder. `none` listens on no socket.
     #[cfg(unix)]
@@ -49,6 +56,10 @@ pub struct ServeArgs {
         env = "CONTEXTWIRE_LOG_FILTER"
     )]
     pub log_filter: String,
+    /// How much it takes on at once.
+    // The last field: the heading of these holds for whatever follows.
+    #[command(flatten)]
+    pub limits: LimitArgs,
 }
 
 /// Runs the service.
@@ -57,7 +68,7 @@ pub struct ServeArgs {
 /// When an address cannot be listened on, or a listener fails.
 pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     log::start(args.log, &args.log_filter)?;
-    let engine = args.engine.build(args.store.as_deref())?;
+    let engine = args.engine.build(args.store.as_deref(), &args.summarizer)?;
     let mut server = Server::new(engine).options(options(&args));
     for address in addresses(&args)? {
         server = server.listen(address);
@@ -76,12 +87,19 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
         addresses,
         "serving, Ctrl-C drains"
     );
+    if let Some(summarizer) = &args.summarizer.summarizer {
+        let summarizer = summarizer.name();
+        tracing::info!(
+            summarizer,
+            "this engine compacts, the summaries are not the host's own"
+        );
+    }
     bound.run(contextwire_server::stop_signal()).await?;
     Ok(())
 }
 
 fn options(args: &ServeArgs) -> ServerOptions {
-    ServerOptions {
+    args.limits.within(ServerOptions {
         drain_grace: Duration::from_secs(args.drain_grace),
         build: env!("CARGO_PKG_VERSION").to_owned(),
         unknown_fields: if args.strict {
@@ -90,7 +108,7 @@ fn options(args: &ServeArgs) -> ServerOptions {
             UnknownFields::Ignore
         },
         ..ServerOptions::default()
-    }
+    })
 }
 
 #[cfg(unix)]

@@ -11,7 +11,7 @@ const AGENT: &str = "replay";
 const STORE: &str = "recording";
 const GENERATION: &str = "1";
 
-/// The places of a session's messages, by their lines.
+/// The places of a session's messages, by their keys.
 #[derive(Debug)]
 pub(super) struct Anchors {
     session_id: String,
@@ -35,12 +35,12 @@ impl Anchors {
             let in_place = entry
                 .message()
                 .filter(|message| message.role() != "compactionSummary");
-            if in_place.is_some() {
+            if let Some(message) = in_place {
                 let place = Place {
                     parent: parent.clone(),
                     position,
                 };
-                places.insert(entry.line(), place);
+                places.insert(message.key(), place);
                 position += 1;
             }
             parent = entry.id().map(str::to_owned);
@@ -52,7 +52,7 @@ impl Anchors {
     }
 
     fn anchor(&self, message: &ContextMessage) -> EntryAnchor {
-        let place = self.places.get(&message.line());
+        let place = self.places.get(&message.key());
         EntryAnchor {
             agent_id: AGENT.to_owned(),
             session_id: self.session_id.clone(),

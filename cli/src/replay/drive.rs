@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use contextwire_client::store::StoreError;
 use contextwire_client::{CallError, Context, EngineClient, Served, Traffic};
 use contextwire_engine::{
     Assemble, CurrentTurn, Hook, InvalidId, Session, SessionId, TokenBudget, Transcript,
@@ -13,6 +14,7 @@ use super::anchor::Anchors;
 use super::followed::Followed;
 use super::host::{ClosedTurn, Host};
 use super::own_engine::{OwnEngine, OwnEngineError};
+use super::stored::Stored;
 use super::write::ContextWriter;
 use crate::report::{Millis, ReplayReport, ReplayTurn};
 use crate::session::{HistoryView, Session as Recording, Turn, View};
@@ -36,6 +38,9 @@ pub enum ReplayError {
     /// The engine process of one's own could not be handled.
     #[error(transparent)]
     OwnEngine(#[from] OwnEngineError),
+    /// A recorded message could not be stored.
+    #[error("the session cannot be stored")]
+    Store(#[from] StoreError),
     /// A context could not be written.
     #[error("the context of turn {turn} cannot be written")]
     Write {
@@ -131,9 +136,11 @@ impl<'a> Replay<'a> {
         let id = recording.header().id.as_deref().unwrap_or("replay");
         let session = Session::new(SessionId::new(id)?);
         let anchors = Anchors::of(recording, id);
+        let whole = recording.view(HistoryView::Full);
+        let stored = Stored::new(whole.messages().map(|message| message.message()));
         Ok(Self {
             settings,
-            host: Host::new(client, settings, session, anchors),
+            host: Host::new(client, settings, session, (anchors, stored)),
             shown: Followed::default(),
             stored: Followed::default(),
             writer: None,
@@ -208,19 +215,21 @@ impl<'a> Replay<'a> {
         let log = self.stored.follow(&step.stored.view);
         let before = log.prefix(log.len().saturating_sub(1));
         let is_first = step.shown.number == self.settings.resume && !before.is_empty();
-        self.host.store(before);
+        self.host.store(&before).await?;
         if is_first && self.settings.resume > 1 {
-            self.host.bootstrap().await;
+            self.host.bootstrap().await?;
         }
         let row = self.prompt(step.shown.number, &view).await?;
-        self.close(step, log).await;
+        self.close(step, log).await?;
         Ok(row)
     }
 
     /// Asks for the context; where it exceeds the budget, compacts and asks again.
     async fn prompt(&mut self, turn: usize, view: &Transcript) -> Result<ReplayTurn, ReplayError> {
         let started = Instant::now();
-        let mut served = self.assemble(turn, view).await?;
+        let mut shown = self.host.view(view).await?;
+        let messages_in = shown.len();
+        let mut served = self.assemble(turn, &shown).await?;
         let mut moved = vec![served.traffic.clone()];
         let compacted = self.host.compact(served.result.estimated_tokens()).await;
         let compacted = compacted.map(|(count, traffic)| {
@@ -228,7 +237,8 @@ impl<'a> Replay<'a> {
             count
         });
         if compacted.is_some_and(|count| count > 0) {
-            served = self.assemble(turn, view).await?;
+            shown = self.host.view(view).await?;
+            served = self.assemble(turn, &shown).await?;
             moved.push(served.traffic.clone());
         }
         let elapsed = started.elapsed();
@@ -239,7 +249,7 @@ impl<'a> Replay<'a> {
         let sum = |bytes: fn(&Traffic) -> u64| moved.iter().map(bytes).sum();
         Ok(ReplayTurn {
             turn: turn as u64,
-            messages_in: view.len() as u64,
+            messages_in: messages_in as u64,
             messages_out: served.result.messages().count() as u64,
             estimated_tokens: served.result.estimated_tokens(),
             budget: self.settings.budget.map(TokenBudget::get),
@@ -268,7 +278,7 @@ impl<'a> Replay<'a> {
             model: self.settings.model.clone(),
             ..Assemble::default()
         };
-        let client = self.host.client();
+        let client = self.host.client().await;
         let served = client.assemble_within(&self.host.session, request, self.settings.deadline);
         served
             .await
@@ -276,7 +286,7 @@ impl<'a> Replay<'a> {
     }
 
     /// The turn is over: its messages are stored and the engine hears of them.
-    async fn close(&mut self, step: &Step<'_>, mut log: Transcript) {
+    async fn close(&mut self, step: &Step<'_>, mut log: Transcript) -> Result<(), ReplayError> {
         let (next, ends_with_next_user) = step.next;
         let mut messages: Vec<_> = step.stored.view.recorded_until(next).collect();
         if ends_with_next_user {
@@ -289,6 +299,7 @@ impl<'a> Replay<'a> {
             messages: messages.into_iter().map(AsRef::as_ref).collect(),
             log,
         };
-        self.host.close(turn).await;
+        self.host.close(turn).await?;
+        Ok(())
     }
 }

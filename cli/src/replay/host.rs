@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use contextwire_client::handshake::EngineDescription;
+use contextwire_client::store::StoreError;
 use contextwire_client::{CallError, EngineClient, Served, ServedBy, Traffic};
 use contextwire_engine::{
     AfterTurn, Bootstrap, CommitTurn, Compact, Compacted, Hook, Ingest, IngestBatch, Maintain,
@@ -12,8 +13,9 @@ use contextwire_engine::{
 };
 
 use super::anchor::Anchors;
+use super::stored::Stored;
 use super::{CompactRule, Settings};
-use crate::session::ContextMessage;
+use crate::session::{ContextMessage, HistoryView};
 
 /// A host between its turns. Failures are no reason to stop: the engine catches up from the log.
 #[derive(Debug)]
@@ -23,8 +25,9 @@ pub(super) struct Host<'a> {
     pub(super) session: Session,
     /// The engine as last known; absent while it was never reached.
     engine: Option<Arc<EngineDescription>>,
-    /// The stored log.
-    log: Transcript,
+    stored: Stored,
+    /// Whether somebody compacted: the transcript, or only an engine's own.
+    compacted: bool,
     /// Turns that no engine acknowledged yet, oldest first.
     uncommitted: VecDeque<CommitTurn>,
     anchors: Anchors,
@@ -44,56 +47,82 @@ impl<'a> Host<'a> {
         client: &'a EngineClient,
         settings: &'a Settings,
         session: Session,
-        anchors: Anchors,
+        (anchors, stored): (Anchors, Stored),
     ) -> Self {
         Self {
             client,
             settings,
             session,
             engine: None,
-            log: Transcript::new(),
+            stored,
+            compacted: false,
             uncommitted: VecDeque::new(),
             anchors,
         }
     }
 
-    /// A client whose calls tell the engine of the log.
-    pub(super) fn client(&self) -> EngineClient {
-        self.client.with_log(self.log.clone())
+    /// A client whose calls tell the engine of the log, and whose engine may ask this host back.
+    pub(super) async fn client(&self) -> EngineClient {
+        let client = self.client.with_host(self.stored.host(&self.session));
+        match self.stored.log().await {
+            Ok(log) => client.with_log(log),
+            Err(_) => client,
+        }
     }
 
-    /// The log changed.
-    pub(super) fn store(&mut self, log: Transcript) {
-        self.log = log;
+    /// The recording goes on to this log.
+    ///
+    /// # Errors
+    /// When a recorded message cannot be stored.
+    pub(super) async fn store(&mut self, log: &Transcript) -> Result<(), StoreError> {
+        self.stored.follow(log).await
+    }
+
+    /// What the host would send now, where `recorded` is what it sent then.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) async fn view(&self, recorded: &Transcript) -> Result<Transcript, StoreError> {
+        match self.settings.history {
+            HistoryView::Full if self.compacted => self.stored.view(recorded).await,
+            HistoryView::Full | HistoryView::Recorded => Ok(recorded.clone()),
+        }
     }
 
     /// A run of a session that already has a log: the engine imports it, then it may tidy up,
     /// whether or not it imports.
-    pub(super) async fn bootstrap(&mut self) {
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) async fn bootstrap(&mut self) -> Result<(), StoreError> {
         self.look().await;
         if self.has(Hook::Bootstrap) {
             let request = Bootstrap {
                 runtime_context: Some(self.facts()),
-                transcript: self.log.clone(),
+                transcript: self.stored.log().await?,
                 ..Bootstrap::default()
             };
             answered(
                 Hook::Bootstrap,
-                &self.client().bootstrap(&self.session, request).await,
+                &self.client().await.bootstrap(&self.session, request).await,
             );
         }
         self.maintain(MaintainReason::Bootstrap).await;
+        Ok(())
     }
 
     /// The end of a turn, in the first way that the engine has: commit, the whole log, a batch,
     /// message by message. Then it may tidy up.
-    pub(super) async fn close(&mut self, turn: ClosedTurn<'_>) {
+    ///
+    /// # Errors
+    /// When a recorded message cannot be stored.
+    pub(super) async fn close(&mut self, turn: ClosedTurn<'_>) -> Result<(), StoreError> {
         let ClosedTurn {
             number,
             messages,
             log,
         } = turn;
-        self.store(log);
+        self.store(&log).await?;
         self.look().await;
         let own = || messages.iter().map(|message| message.message().clone());
         let done = if self.has(Hook::CommitTurn) {
@@ -101,7 +130,7 @@ impl<'a> Host<'a> {
             self.uncommitted.extend(commit);
             self.commit().await
         } else if self.has(Hook::AfterTurn) {
-            self.after_turn(messages.len()).await
+            self.after_turn(messages.len()).await?
         } else if self.has(Hook::IngestBatch) {
             self.ingest_batch(own().collect()).await
         } else {
@@ -111,6 +140,7 @@ impl<'a> Host<'a> {
         if done {
             self.maintain(MaintainReason::Turn).await;
         }
+        Ok(())
     }
 
     /// The last chance of turns that no engine acknowledged.
@@ -123,7 +153,7 @@ impl<'a> Host<'a> {
 
     /// Whether every turn is acknowledged. The same key until then; later ones wait.
     async fn commit(&mut self) -> bool {
-        let client = self.client();
+        let client = self.client().await;
         while let Some(commit) = self.uncommitted.front() {
             let served = client.commit_turn(&self.session, commit.clone()).await;
             if !answered(Hook::CommitTurn, &served) {
@@ -134,19 +164,20 @@ impl<'a> Host<'a> {
         true
     }
 
-    async fn after_turn(&self, added: usize) -> bool {
-        let before = self.log.len().saturating_sub(added);
+    async fn after_turn(&self, added: usize) -> Result<bool, StoreError> {
+        let log = self.stored.log().await?;
+        let before = log.len().saturating_sub(added);
         let request = AfterTurn {
             runtime_context: Some(self.facts()),
-            transcript: self.log.clone(),
+            transcript: log,
             pre_prompt_message_count: before as u64,
             token_budget: self.settings.budget,
             ..AfterTurn::default()
         };
-        answered(
+        Ok(answered(
             Hook::AfterTurn,
-            &self.client().after_turn(&self.session, request).await,
-        )
+            &self.client().await.after_turn(&self.session, request).await,
+        ))
     }
 
     async fn ingest_batch(&self, messages: Vec<Message>) -> bool {
@@ -156,7 +187,11 @@ impl<'a> Host<'a> {
         };
         answered(
             Hook::IngestBatch,
-            &self.client().ingest_batch(&self.session, request).await,
+            &self
+                .client()
+                .await
+                .ingest_batch(&self.session, request)
+                .await,
         )
     }
 
@@ -169,7 +204,7 @@ impl<'a> Host<'a> {
             };
             if !answered(
                 Hook::Ingest,
-                &self.client().ingest(&self.session, request).await,
+                &self.client().await.ingest(&self.session, request).await,
             ) {
                 return false;
             }
@@ -204,6 +239,7 @@ impl<'a> Host<'a> {
         if !(result.ok && result.compacted) {
             return Some((0, traffic));
         }
+        self.compacted = true;
         self.succeed(&result);
         self.maintain(MaintainReason::Compaction).await;
         Some((1, traffic))
@@ -220,7 +256,7 @@ impl<'a> Host<'a> {
             current_token_count: Some(tokens),
             ..Compact::default()
         };
-        self.client().compact(&self.session, request).await
+        self.client().await.compact(&self.session, request).await
     }
 
     /// Goes on with the successor session that a compaction named (HOST-SEMANTICS 1.2).
@@ -266,7 +302,7 @@ impl<'a> Host<'a> {
         };
         answered(
             Hook::Maintain,
-            &self.client().maintain(&self.session, request).await,
+            &self.client().await.maintain(&self.session, request).await,
         );
     }
 

@@ -72,6 +72,10 @@ pub struct Limits {
     pub max_message_bytes: Option<u64>,
     /// Calls that may run at the same time.
     pub max_concurrent_hooks: Option<u64>,
+    /// Streams that a connection may have open.
+    pub max_streams: Option<u64>,
+    /// Bytes of requests that its running calls hold.
+    pub max_tenant_bytes: Option<u64>,
     /// Lists that it keeps.
     pub max_mirror_bytes: Option<u64>,
 }
@@ -167,6 +171,8 @@ impl Describe {
         let Limits {
             max_message_bytes,
             max_concurrent_hooks,
+            max_streams,
+            max_tenant_bytes,
             max_mirror_bytes,
         } = &self.limits;
         let millis = |value: Option<u64>| value.map(|value| format!("{} ms", grouped(value)));
@@ -184,6 +190,14 @@ impl Describe {
             (
                 "concurrent hooks",
                 max_concurrent_hooks.map(grouped).unwrap_or_default(),
+            ),
+            (
+                "streams of a connection",
+                max_streams.map(grouped).unwrap_or_default(),
+            ),
+            (
+                "bytes in flight",
+                max_tenant_bytes.map(bytes).unwrap_or_default(),
             ),
             ("mirrors", max_mirror_bytes.map(bytes).unwrap_or_default()),
             (

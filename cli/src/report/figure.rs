@@ -72,6 +72,42 @@ pub(super) fn bytes(bytes: u64) -> String {
     format!("{}.{tenth} {unit}", grouped(whole))
 }
 
+/// `1.04`, or nothing where there is nothing to compare with.
+pub(super) fn ratio(value: u64, to: u64) -> String {
+    if to == 0 {
+        return String::new();
+    }
+    let hundredths = (u128::from(value) * 100 + u128::from(to) / 2) / u128::from(to);
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
+}
+
+/// `2026-01-31 23:59:59`, in UTC; nothing where there is no time.
+pub(super) fn moment(millis: Option<i64>) -> String {
+    let Some(millis) = millis else {
+        return String::new();
+    };
+    let text = contextwire_client::store::iso(millis);
+    let seconds = text.get(..19).unwrap_or_default();
+    seconds.replace('T', " ")
+}
+
+/// `3d 4h`, `2h 5m`, `7m 1s`, `12s`: the two largest units.
+pub(super) fn span(millis: u64) -> String {
+    let seconds = millis / 1000;
+    let units = [
+        (seconds / 86_400, "d"),
+        (seconds / 3_600 % 24, "h"),
+        (seconds / 60 % 60, "m"),
+        (seconds % 60, "s"),
+    ];
+    let first = units.iter().position(|(count, _)| *count > 0);
+    let shown = units.iter().skip(first.unwrap_or(3)).take(2);
+    let shown: Vec<String> = shown
+        .map(|(count, unit)| format!("{count}{unit}"))
+        .collect();
+    shown.join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +129,17 @@ mod tests {
             Millis::from_micros(1)
         );
         assert_eq!(Millis::from(Duration::MAX), Millis::from_micros(u64::MAX));
+    }
+
+    #[test]
+    fn ratios_times_and_spans_are_short() {
+        assert_eq!(ratio(104, 100), "1.04");
+        assert_eq!(ratio(2, 3), "0.67");
+        assert_eq!(ratio(1, 0), "");
+        assert_eq!(moment(Some(1_769_903_999_999)), "2026-01-31 23:59:59");
+        assert_eq!(moment(None), "");
+        let spans = [0, 12_999, 61_000, 3_600_000, 90_000_000].map(span);
+        assert_eq!(spans, ["0s", "12s", "1m 1s", "1h 0m", "1d 1h"]);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use comfy_table::{
     Table, Width,
 };
 
+use super::prose;
+
 /// What a report is drawn on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
@@ -98,10 +100,7 @@ fn heading(column: &Column, on: Surface) -> Cell {
 
 /// Text from an engine can hold anything; a cell is one line, and a bar ends it in Markdown.
 fn clean(text: &str, on: Surface) -> String {
-    let text: String = text
-        .chars()
-        .map(|char| if char.is_control() { ' ' } else { char })
-        .collect();
+    let text = prose::harmless(text);
     match on {
         Surface::Plain => text.replace('|', "\\|"),
         Surface::Terminal { .. } => text,

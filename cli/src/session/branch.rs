@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::entry::{Entry, FirstKept, Kind};
 use super::message::ContextMessage;
-use super::problem::{Outcome, Problem, Reason};
+use super::problem::{Problem, Reason};
 use super::tree::Tree;
 
 /// A message of the branch.
@@ -33,8 +33,8 @@ pub(super) enum Mark {
 /// A compaction or a reset.
 #[derive(Debug)]
 pub(super) struct Boundary {
-    /// The summary of a compaction; `None` for a reset.
-    pub(super) summary: Option<Arc<ContextMessage>>,
+    /// What a compaction puts before what it keeps; `None` for a reset.
+    pub(super) head: Option<Arc<[Arc<ContextMessage>]>>,
     /// First item that stays.
     pub(super) kept: usize,
     /// Number of items before it.
@@ -57,7 +57,36 @@ pub(super) struct Entries<'a> {
     pub(super) positions: &'a [Option<usize>],
 }
 
+/// How often the past was cut off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Boundaries {
+    /// By a summary, or by what else a compaction put in its place.
+    pub compactions: u64,
+    /// By a reset.
+    pub resets: u64,
+}
+
 impl Branch {
+    /// Numbers of items before each boundary.
+    pub(super) fn boundaries(&self) -> impl Iterator<Item = usize> {
+        self.marks.iter().filter_map(|mark| match mark {
+            Mark::Boundary(boundary) => Some(boundary.at),
+            Mark::Turn { .. } | Mark::Answer => None,
+        })
+    }
+
+    pub(super) fn count(&self) -> Boundaries {
+        let mut counted = Boundaries::default();
+        for mark in &self.marks {
+            match mark {
+                Mark::Boundary(Boundary { head: Some(_), .. }) => counted.compactions += 1,
+                Mark::Boundary(Boundary { head: None, .. }) => counted.resets += 1,
+                Mark::Turn { .. } | Mark::Answer => {}
+            }
+        }
+        counted
+    }
+
     /// Follows the active branch; reports boundaries that name nothing before them.
     pub(super) fn follow(entries: &Entries<'_>, problems: &mut Vec<Problem>) -> Self {
         let path = entries.tree.active_branch();
@@ -87,20 +116,20 @@ impl Branch {
                         _ => {}
                     }
                 }
+                Kind::Replacement { head } => marks.push(Mark::Boundary(Boundary {
+                    head: Some(Arc::clone(head)),
+                    kept: at,
+                    at,
+                })),
                 Kind::Compaction { first_kept, .. } | Kind::Reset { first_kept } => {
-                    let kept = entries
-                        .kept(first_kept, entry, &before)
-                        .unwrap_or_else(|reason| {
-                            problems.push(Problem {
-                                line: entry.line,
-                                reason,
-                                outcome: Outcome::Kept,
-                            });
-                            None
-                        });
+                    let kept = entries.kept(first_kept, entry, &before);
+                    let kept = kept.unwrap_or_else(|reason| {
+                        problems.push(Problem::kept(entry.line, reason));
+                        None
+                    });
                     let summary = entry.message().map(Arc::clone);
                     marks.push(Mark::Boundary(Boundary {
-                        summary,
+                        head: summary.map(|summary| Arc::from([summary])),
                         kept: kept.unwrap_or(at),
                         at,
                     }));

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::message::ContextMessage;
 
 /// What the `session` line says.
@@ -9,7 +11,8 @@ use super::message::ContextMessage;
 pub struct Header {
     /// The session's id.
     pub id: Option<String>,
-    /// Format version; 1 where the line names none.
+    /// Format version of a session of OpenClaw or pi; 1 where the line names none. 0 for sessions
+    /// of others, whose format has no number.
     pub version: u64,
     /// Working directory.
     pub cwd: Option<String>,
@@ -40,10 +43,11 @@ pub struct Entry {
     pub(super) parent: Parent,
     pub(super) side: bool,
     pub(super) kind: Kind,
+    pub(super) json: Bytes,
 }
 
 impl Entry {
-    /// Line number, counted from 1.
+    /// Line number in its file, counted from 1; in a database, the number of its row.
     pub fn line(&self) -> u64 {
         self.line
     }
@@ -53,7 +57,8 @@ impl Entry {
         self.id.as_deref()
     }
 
-    /// The entry's `type`, an open string.
+    /// The entry's `type`, an open string. Of a Codex record also that of what it holds, behind a
+    /// slash, as in `event_msg/token_count`.
     pub fn entry_type(&self) -> &str {
         &self.tag
     }
@@ -61,6 +66,12 @@ impl Entry {
     /// When it was written, in milliseconds since the Unix epoch.
     pub fn timestamp_ms(&self) -> Option<i64> {
         self.timestamp_ms
+    }
+
+    /// The entry or record as its host wrote it. Where a message is made of several records, the
+    /// first of them.
+    pub fn json(&self) -> &Bytes {
+        &self.json
     }
 
     /// The message that a model sees for this entry. A compaction's is its summary, which stands at
@@ -71,7 +82,8 @@ impl Entry {
             | Kind::Compaction {
                 summary: message, ..
             } => Some(message),
-            Kind::Reset { .. }
+            Kind::Replacement { .. }
+            | Kind::Reset { .. }
             | Kind::Leaf { .. }
             | Kind::ModelChange(_)
             | Kind::Silent
@@ -85,6 +97,7 @@ impl Entry {
         match self.kind {
             Kind::Message { .. }
             | Kind::Compaction { .. }
+            | Kind::Replacement { .. }
             | Kind::Reset { .. }
             | Kind::ModelChange(_)
             | Kind::Silent => true,
@@ -123,6 +136,10 @@ pub(super) enum Kind {
     Compaction {
         summary: Arc<ContextMessage>,
         first_kept: FirstKept,
+    },
+    /// A compaction that puts these messages in the place of everything before it.
+    Replacement {
+        head: Arc<[Arc<ContextMessage>]>,
     },
     Reset {
         first_kept: FirstKept,

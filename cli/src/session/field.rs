@@ -1,5 +1,6 @@
 //! Reads the fields of one JSON object without touching the bytes of their values.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -10,7 +11,7 @@ use serde_json::value::RawValue;
 ///
 /// Tolerant where hosts are: a repeated key is allowed (the last one wins), lone surrogate escapes
 /// and numbers out of range are only looked at when somebody asks for that field.
-pub(super) struct Fields<'a>(Vec<(String, &'a RawValue)>);
+pub(super) struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Fields<'a> {
     /// # Errors
@@ -20,12 +21,27 @@ impl<'a> Fields<'a> {
         serde_json::from_str(json)
     }
 
+    /// The fields in file order, repeated ones as well.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(name, value)| (&**name, *value))
+    }
+
     pub(super) fn get(&self, key: &str) -> Option<&'a RawValue> {
         self.0
             .iter()
             .rev()
             .find(|(name, _)| name == key)
             .map(|(_, value)| *value)
+    }
+
+    /// The value as it stands in the file.
+    pub(super) fn raw(&self, key: &str) -> Option<&'a [u8]> {
+        self.get(key).map(|value| value.get().as_bytes())
+    }
+
+    /// The fields of a field that is an object.
+    pub(super) fn object(&self, key: &str) -> Option<Fields<'a>> {
+        Fields::parse(self.get(key)?.get()).ok()
     }
 
     /// The text of a string field; `None` for any other type.
@@ -58,9 +74,14 @@ impl<'a> Fields<'a> {
 
 /// The text of a JSON string, lone surrogates replaced; `None` for any other type.
 pub(super) fn text(value: &RawValue) -> Option<String> {
-    serde_json::from_str::<Text>(value.get())
+    serde_json::from_str::<Text<'_>>(value.get())
         .ok()
-        .map(|text| text.0)
+        .map(|text| text.0.into_owned())
+}
+
+/// The elements of a JSON array; `None` for any other type.
+pub(super) fn elements(value: &RawValue) -> Option<Vec<&RawValue>> {
+    serde_json::from_str(value.get()).ok()
 }
 
 impl<'de> Deserialize<'de> for Fields<'de> {
@@ -75,8 +96,8 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut fields = Vec::new();
-                while let Some(Text(name)) = map.next_key()? {
-                    fields.push((name, map.next_value()?));
+                while let Some(name) = map.next_key::<Text<'_>>()? {
+                    fields.push((name.into_key()?, map.next_value()?));
                 }
                 Ok(Fields(fields))
             }
@@ -86,20 +107,36 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 }
 
 /// A string that may hold escapes of lone surrogates, which a Rust string cannot.
-struct Text(String);
+struct Text<'a>(Cow<'a, str>);
 
-impl<'de> Deserialize<'de> for Text {
+impl<'a> Text<'a> {
+    /// The parser refuses control characters in values, but not in what it hands out as bytes.
+    fn into_key<E: Error>(self) -> Result<Cow<'a, str>, E> {
+        match self.0 {
+            Cow::Borrowed(key) if key.bytes().any(|byte| byte < b' ') => {
+                Err(E::custom("control character in a key"))
+            }
+            key @ (Cow::Borrowed(_) | Cow::Owned(_)) => Ok(key),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Text<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Lossy;
-        impl Visitor<'_> for Lossy {
-            type Value = Text;
+        impl<'de> Visitor<'de> for Lossy {
+            type Value = Text<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a string")
             }
 
-            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Text, E> {
-                Ok(Text(String::from_utf8_lossy(bytes).into_owned()))
+            fn visit_borrowed_bytes<E: Error>(self, bytes: &'de [u8]) -> Result<Text<'de>, E> {
+                Ok(Text(String::from_utf8_lossy(bytes)))
+            }
+
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Text<'de>, E> {
+                Ok(Text(String::from_utf8_lossy(bytes).into_owned().into()))
             }
         }
         // Only as bytes does the parser hand out a string with a lone surrogate.
@@ -115,6 +152,14 @@ mod tests {
     fn the_last_of_repeated_keys_wins() {
         let fields = Fields::parse(r#"{"role":"user","role":"assistant"}"#).unwrap();
         assert_eq!(fields.text("role").as_deref(), Some("assistant"));
+    }
+
+    #[test]
+    fn a_control_character_is_no_part_of_a_string() {
+        for json in ["{\"a\tb\":1}", "{\"a\":\"b\tc\"}", "{\"a\":{\"b\tc\":1}}"] {
+            assert!(Fields::parse(json).is_err(), "{json}");
+        }
+        assert!(Fields::parse(r#"{"a\tb":"\t"}"#).is_ok());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::field::Fields;
 
-/// What a file looks like that is not a session of OpenClaw or pi.
+/// What a file looks like that is not a session of OpenClaw, pi or Codex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileKind {
@@ -16,8 +16,6 @@ pub enum FileKind {
     Sqlite,
     /// A gzip archive.
     Gzip,
-    /// A Zstandard archive.
-    Zstd,
     /// A ZIP archive.
     Zip,
     /// Text in UTF-16.
@@ -26,8 +24,6 @@ pub enum FileKind {
     Binary,
     /// A web page.
     Html,
-    /// A Codex rollout.
-    CodexRollout,
     /// A Claude Code session.
     ClaudeCode,
     /// Chat messages in the form of the `OpenAI` API.
@@ -50,32 +46,30 @@ impl FileKind {
         match self {
             Self::Empty => "pick a file that holds a conversation",
             Self::Directory => "name one `.jsonl` file in it",
-            Self::Sqlite => {
-                "OpenClaw keeps live transcripts here: export the rows of one session, \
-                 docs/sessions.md has the command"
-            }
+            Self::Sqlite => "a database is read from its file, not through a pipe",
             Self::Gzip => "unpack it with `gunzip` first",
-            Self::Zstd => "unpack it with `zstd -d` first",
             Self::Zip => "unpack it first",
             Self::Utf16 => "save it as UTF-8 first",
             Self::Binary
             | Self::JsonArray
             | Self::JsonObject
             | Self::JsonLines
-            | Self::PlainText => "expected JSON lines that start with {\"type\":\"session\",…}",
+            | Self::PlainText => {
+                "expected JSON lines that start with {\"type\":\"session\",…} or \
+                 {…,\"type\":\"session_meta\",…}"
+            }
             Self::Html => "a download page was probably saved in place of the file",
-            Self::CodexRollout | Self::ClaudeCode | Self::OpenAiChat | Self::ChatGptExport => {
-                "only sessions of OpenClaw and pi are read; convert it to that format"
+            Self::ClaudeCode | Self::OpenAiChat | Self::ChatGptExport => {
+                "only sessions of OpenClaw, pi and Codex are read; convert it to one of those"
             }
         }
     }
 
     /// The kind of a file that its first bytes give away beyond doubt; `None` where it may be text.
     pub(super) fn from_magic(sample: &[u8]) -> Option<Self> {
-        const MAGIC: [(&[u8], FileKind); 6] = [
+        const MAGIC: [(&[u8], FileKind); 5] = [
             (b"SQLite format 3\0", FileKind::Sqlite),
             (b"\x1f\x8b", FileKind::Gzip),
-            (b"\x28\xb5\x2f\xfd", FileKind::Zstd),
             (b"PK\x03\x04", FileKind::Zip),
             (b"\xff\xfe", FileKind::Utf16),
             (b"\xfe\xff", FileKind::Utf16),
@@ -119,15 +113,8 @@ fn object(text: &str) -> FileKind {
     let Ok(fields) = Fields::parse(first) else {
         return document(text).unwrap_or(FileKind::JsonObject);
     };
-    let entry_type = fields.text("type").unwrap_or_default();
-    let is_rollout = matches!(
-        entry_type.as_str(),
-        "session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted"
-    );
     let has = |key| fields.get(key).is_some();
-    if is_rollout && has("payload") {
-        FileKind::CodexRollout
-    } else if has("sessionId") && (has("uuid") || has("leafUuid") || has("parentUuid")) {
+    if has("sessionId") && (has("uuid") || has("leafUuid") || has("parentUuid")) {
         FileKind::ClaudeCode
     } else if has("mapping") {
         FileKind::ChatGptExport
@@ -158,12 +145,10 @@ impl fmt::Display for FileKind {
             Self::Directory => "a directory",
             Self::Sqlite => "an SQLite database",
             Self::Gzip => "a gzip archive",
-            Self::Zstd => "a Zstandard archive",
             Self::Zip => "a ZIP archive",
             Self::Utf16 => "text in UTF-16",
             Self::Binary => "a binary file",
             Self::Html => "a web page",
-            Self::CodexRollout => "a Codex rollout",
             Self::ClaudeCode => "a Claude Code session",
             Self::OpenAiChat => "chat messages in the OpenAI format",
             Self::ChatGptExport => "a ChatGPT data export",
@@ -181,17 +166,13 @@ mod tests {
 
     #[test]
     fn files_of_other_kinds_are_recognised_by_their_start() {
-        let cases: [(&[u8], FileKind); 16] = [
+        let cases: [(&[u8], FileKind); 15] = [
             (b"", FileKind::Empty),
             (b" \n\r\n\t", FileKind::Empty),
             (b"\0\x01\x02\x03", FileKind::Binary),
             (b"\x80\x81\x82\x83\x84", FileKind::Binary),
             (b"<!DOCTYPE html>\n<html>", FileKind::Html),
             (b"\n<HTML lang='en'>", FileKind::Html),
-            (
-                br#"{"timestamp":"t","type":"session_meta","payload":{}}"#,
-                FileKind::CodexRollout,
-            ),
             (
                 br#"{"type":"user","sessionId":"s","uuid":"u"}"#,
                 FileKind::ClaudeCode,
@@ -236,7 +217,7 @@ mod tests {
         let cases: [(&[u8], Option<FileKind>); 7] = [
             (b"SQLite format 3\0\x10\0", Some(FileKind::Sqlite)),
             (b"\x1f\x8b\x08", Some(FileKind::Gzip)),
-            (b"\x28\xb5\x2f\xfd\x24", Some(FileKind::Zstd)),
+            (b"\x28\xb5\x2f\xfd\x24", None),
             (b"PK\x03\x04\x14", Some(FileKind::Zip)),
             (b"\xff\xfe{\0", Some(FileKind::Utf16)),
             (b"\xfe\xff\0{", Some(FileKind::Utf16)),

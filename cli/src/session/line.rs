@@ -25,12 +25,40 @@ pub(super) enum Body {
 }
 
 impl Line {
+    /// Bytes in memory.
+    pub(super) fn len(&self) -> usize {
+        match &self.body {
+            Body::Text(text) => text.len(),
+            Body::TooLong(_) => 0,
+        }
+    }
+
     /// Whether it holds nothing but white space, which JSON Lines allows.
     pub(super) fn is_blank(&self) -> bool {
         match &self.body {
             Body::Text(text) => text.iter().all(u8::is_ascii_whitespace),
             Body::TooLong(_) => false,
         }
+    }
+}
+
+/// How much was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Lines or rows that are not blank.
+    pub lines: u64,
+    /// Their bytes, line feeds included; of a compressed file those that it unpacks to.
+    pub bytes: u64,
+}
+
+impl Size {
+    pub(super) fn add(&mut self, line: &Line) {
+        let body = match &line.body {
+            Body::Text(text) => text.len() as u64,
+            Body::TooLong(bytes) => *bytes,
+        };
+        self.lines += 1;
+        self.bytes += body + u64::from(line.terminated);
     }
 }
 

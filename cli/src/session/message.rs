@@ -1,15 +1,15 @@
-//! One message as it stands in a session, and the messages that a host builds from other entries.
+//! One message as it stands in a session or as a host derives it from an entry.
 
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use contextwire_engine::Message;
-use serde_json::value::RawValue;
 
 /// A message that a model can see: its bytes and where they come from.
 #[derive(Debug)]
 pub struct ContextMessage {
     line: u64,
+    key: u64,
     entry_id: Option<Arc<str>>,
     timestamp_ms: Option<i64>,
     role: String,
@@ -18,8 +18,11 @@ pub struct ContextMessage {
 }
 
 /// Where a message comes from.
+#[derive(Clone, Debug)]
 pub(super) struct Origin {
     pub(super) line: u64,
+    /// Unique within the session.
+    pub(super) key: u64,
     pub(super) entry_id: Option<Arc<str>>,
     pub(super) timestamp_ms: Option<i64>,
 }
@@ -28,12 +31,14 @@ impl ContextMessage {
     pub(super) fn new(origin: Origin, role: String, payload: Bytes) -> Arc<Self> {
         let Origin {
             line,
+            key,
             entry_id,
             timestamp_ms,
         } = origin;
         let message = OnceLock::new();
         Arc::new(Self {
             line,
+            key,
             entry_id,
             timestamp_ms,
             role,
@@ -42,9 +47,15 @@ impl ContextMessage {
         })
     }
 
-    /// Line of the entry in the file, counted from 1.
+    /// Line of the entry in its file, counted from 1; in a database, the number of its row. A
+    /// fork's messages may lie in two files, and one line may hold several of them.
     pub fn line(&self) -> u64 {
         self.line
+    }
+
+    /// Tells this message from every other one of its session.
+    pub fn key(&self) -> u64 {
+        self.key
     }
 
     /// The entry's own id; `None` in sessions without ids. Never minted.
@@ -79,40 +90,6 @@ impl ContextMessage {
     }
 }
 
-/// Writes the payload of a message that a host derives from an entry; values are copied as they
-/// stand in the file, absent ones are left out.
-pub(super) struct Payload(String);
-
-impl Payload {
-    pub(super) fn new(role: &str) -> Self {
-        Self(format!("{{\"role\":\"{role}\""))
-    }
-
-    pub(super) fn with(mut self, key: &str, value: Option<&RawValue>) -> Self {
-        if let Some(value) = value {
-            self.push(key, value.get());
-        }
-        self
-    }
-
-    /// An unreadable time is 0, as hosts write it.
-    pub(super) fn with_timestamp(mut self, timestamp_ms: Option<i64>) -> Self {
-        self.push("timestamp", &timestamp_ms.unwrap_or(0).to_string());
-        self
-    }
-
-    fn push(&mut self, key: &str, value: &str) {
-        for part in [",\"", key, "\":", value] {
-            self.0.push_str(part);
-        }
-    }
-
-    pub(super) fn finish(mut self) -> Bytes {
-        self.0.push('}');
-        Bytes::from(self.0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +98,7 @@ mod tests {
     fn an_engine_sees_the_same_object_every_time() {
         let origin = Origin {
             line: 1,
+            key: 1,
             entry_id: Some("e1".into()),
             timestamp_ms: None,
         };
@@ -136,6 +114,7 @@ mod tests {
     fn a_session_without_ids_sends_empty_ones() {
         let origin = Origin {
             line: 1,
+            key: 1,
             entry_id: None,
             timestamp_ms: None,
         };

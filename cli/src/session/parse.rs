@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use contextwire_client::store::derived;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::entry::{Entry, FirstKept, Header, Kind, Model, Parent};
 use super::field::{self, Fields};
 use super::line::{Body, Line};
-use super::message::{ContextMessage, Origin, Payload};
+use super::message::{ContextMessage, Origin};
 use super::problem::Reason;
 
 /// A line that was understood.
@@ -20,7 +21,7 @@ pub(super) struct Parsed {
 }
 
 pub(super) enum Record {
-    Header(Header),
+    Header(Header, Bytes),
     Entry(Entry, Option<Reason>),
 }
 
@@ -32,9 +33,11 @@ pub(super) struct Fault {
     pub(super) is_json: bool,
 }
 
+/// The bytes of a line and the fields of the object that it is.
+///
 /// # Errors
-/// [`Fault`] for a line that is no JSON object with a `type`.
-pub(super) fn parse(line: &Line) -> Result<Parsed, Fault> {
+/// [`Fault`] for a line that is no JSON object.
+pub(super) fn fields(line: &Line) -> Result<(&Bytes, Fields<'_>), Fault> {
     let bytes = match &line.body {
         Body::Text(bytes) => bytes,
         Body::TooLong(bytes) => return Err(broken(Reason::TooLong { bytes: *bytes })),
@@ -45,15 +48,23 @@ pub(super) fn parse(line: &Line) -> Result<Parsed, Fault> {
             valid_bytes: error.valid_up_to(),
         }),
     })?;
-    let mut fields = Fields::parse(text).map_err(|error| not_an_object(line, text, &error))?;
+    let fields = Fields::parse(text).map_err(|error| not_an_object(line, text, &error))?;
+    Ok((bytes, fields))
+}
+
+/// # Errors
+/// [`Fault`] for a line that is no JSON object with a `type`.
+pub(super) fn parse(line: &Line) -> Result<Parsed, Fault> {
+    let (bytes, mut fields) = fields(line)?;
+    let mut json = bytes.clone();
     let mut row_session = None;
     if fields.get("type").is_none()
-        && let Some(event) = fields
-            .get("event")
-            .and_then(|event| Fields::parse(event.get()).ok())
+        && let Some(event) = fields.get("event")
+        && let Ok(inner) = Fields::parse(event.get())
     {
         row_session = fields.text("session_id");
-        fields = event;
+        json = bytes.slice_ref(event.get().as_bytes());
+        fields = inner;
     }
     let Some(entry_type) = fields.text("type") else {
         return Err(Fault {
@@ -62,9 +73,9 @@ pub(super) fn parse(line: &Line) -> Result<Parsed, Fault> {
         });
     };
     let record = if entry_type == "session" {
-        Record::Header(header(&fields))
+        Record::Header(header(&fields), json)
     } else {
-        let (entry, reason) = entry(line.number, entry_type, &fields, bytes);
+        let (entry, reason) = entry(line.number, entry_type, &fields, &json);
         Record::Entry(entry, reason)
     };
     Ok(Parsed {
@@ -82,13 +93,17 @@ fn broken(reason: Reason) -> Fault {
 
 fn not_an_object(line: &Line, text: &str, error: &serde_json::Error) -> Fault {
     match error.classify() {
-        Category::Data => {
-            let is_json = serde_json::from_str::<&RawValue>(text).is_ok();
-            Fault {
+        // What stopped the reading of an object may be no JSON at all.
+        Category::Data => match serde_json::from_str::<&RawValue>(text) {
+            Ok(_) => Fault {
                 reason: Reason::NotAnObject,
-                is_json,
+                is_json: true,
+            },
+            Err(error) if text.trim_start().starts_with('{') && !error.is_data() => {
+                not_an_object(line, text, &error)
             }
-        }
+            Err(_) => broken(Reason::NotAnObject),
+        },
         Category::Eof if !line.terminated => broken(Reason::Truncated),
         Category::Eof | Category::Syntax | Category::Io => {
             let said = error.to_string();
@@ -139,6 +154,7 @@ fn entry(
     let timestamp_ms = fields.millis("timestamp");
     let origin = Origin {
         line,
+        key: line,
         entry_id: id.clone(),
         timestamp_ms,
     };
@@ -163,6 +179,7 @@ fn entry(
             parent,
             side,
             kind,
+            json: bytes.clone(),
         },
         reason,
     )
@@ -204,13 +221,7 @@ fn message(fields: &Fields<'_>, bytes: &Bytes, origin: Origin) -> Option<Kind> {
 }
 
 fn custom_message(fields: &Fields<'_>, origin: Origin) -> Kind {
-    let payload = Payload::new("custom")
-        .with("customType", fields.get("customType"))
-        .with("content", fields.get("content"))
-        .with("display", fields.get("display"))
-        .with("details", fields.get("details"))
-        .with_timestamp(origin.timestamp_ms)
-        .finish();
+    let payload = derived::custom_message(|key| fields.raw(key), origin.timestamp_ms);
     let excluded = fields.is_true("excludeFromContext");
     Kind::Message {
         message: ContextMessage::new(origin, "custom".to_owned(), payload),
@@ -219,14 +230,11 @@ fn custom_message(fields: &Fields<'_>, origin: Origin) -> Kind {
 }
 
 fn branch_summary(fields: &Fields<'_>, origin: Origin) -> Kind {
-    let Some(summary) = non_empty_string(fields, "summary") else {
+    if fields.text("summary").is_none_or(|text| text.is_empty()) {
         return Kind::Silent;
-    };
-    let payload = Payload::new("branchSummary")
-        .with("summary", Some(summary))
-        .with("fromId", fields.get("fromId"))
-        .with_timestamp(origin.timestamp_ms)
-        .finish();
+    }
+    let from_id = fields.raw("fromId");
+    let payload = derived::branch_summary(|key| fields.raw(key), from_id, origin.timestamp_ms);
     let message = ContextMessage::new(origin, "branchSummary".to_owned(), payload);
     Kind::Message {
         message,
@@ -235,14 +243,8 @@ fn branch_summary(fields: &Fields<'_>, origin: Origin) -> Kind {
 }
 
 fn compaction(fields: &Fields<'_>, origin: Origin) -> Option<Kind> {
-    let summary = fields
-        .get("summary")
-        .filter(|summary| field::text(summary).is_some())?;
-    let payload = Payload::new("compactionSummary")
-        .with("summary", Some(summary))
-        .with("tokensBefore", fields.get("tokensBefore"))
-        .with_timestamp(origin.timestamp_ms)
-        .finish();
+    fields.text("summary")?;
+    let payload = derived::compaction_summary(|key| fields.raw(key), origin.timestamp_ms);
     let summary = ContextMessage::new(origin, "compactionSummary".to_owned(), payload);
     Some(Kind::Compaction {
         summary,
@@ -281,13 +283,6 @@ fn reference(value: Option<&RawValue>) -> Parent {
         Some(id) if !id.trim().is_empty() => Parent::Id(id),
         Some(_) | None => Parent::Malformed,
     }
-}
-
-fn non_empty_string<'a>(fields: &Fields<'a>, key: &str) -> Option<&'a RawValue> {
-    let value = fields.get(key)?;
-    field::text(value)
-        .filter(|text| !text.is_empty())
-        .map(|_| value)
 }
 
 #[cfg(test)]

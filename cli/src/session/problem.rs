@@ -1,18 +1,43 @@
-//! What a reader reports about single lines, and when it gives up.
+//! What a reader reports about single lines.
 
 use std::fmt;
-
-use super::kind::FileKind;
+use std::sync::Arc;
 
 /// Something about one line that a person should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Line number, counted from 1.
+    /// What the number counts.
+    pub source: Source,
+    /// Line number, counted from 1, or the number of a row.
     pub line: u64,
     /// What is wrong.
     pub reason: Reason,
     /// What became of the line.
     pub outcome: Outcome,
+}
+
+impl Problem {
+    /// A line of the file itself that is part of the session all the same.
+    pub(super) fn kept(line: u64, reason: Reason) -> Self {
+        Self {
+            source: Source::File,
+            line,
+            reason,
+            outcome: Outcome::Kept,
+        }
+    }
+}
+
+/// Where a reported line stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// In the file itself.
+    #[default]
+    File,
+    /// It is a row of a database, by its number within the session.
+    Rows,
+    /// In another rollout that this one goes on, by its file name.
+    Parent(Arc<str>),
 }
 
 /// What became of a reported line.
@@ -100,14 +125,64 @@ pub enum Reason {
         /// That session's id.
         id: String,
     },
+    /// A compressed row that cannot be unpacked.
+    NotUnpacked,
+    /// A numbered record that does not follow the one before it.
+    RecordGap {
+        /// The number that was due.
+        due: u64,
+        /// The number that came.
+        found: u64,
+    },
+    /// A fork whose past cannot be read as it should be.
+    Fork(ForkProblem),
+}
+
+/// What is wrong with the past that a fork takes over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ForkProblem {
+    /// The parent is not where it could be found.
+    Missing {
+        /// The parent's id.
+        id: String,
+    },
+    /// The parent could be one of several files.
+    Ambiguous {
+        /// The parent's id.
+        id: String,
+        /// Name of the file that was read.
+        read: String,
+    },
+    /// The parent ends before the point where the fork begins.
+    TooShort {
+        /// Number of the first record that is missing.
+        missing: u64,
+    },
+    /// A fork of itself, or of too many others.
+    Endless,
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.reason)?;
+        write!(f, "{}: {}", Placed(self), self.reason)?;
         match self.outcome {
             Outcome::Skipped => f.write_str("; skipped"),
             Outcome::Kept => Ok(()),
+        }
+    }
+}
+
+/// `line 7`, `row 7`, or ``line 7 of `rollout-….jsonl` ``
+pub(super) struct Placed<'a>(pub(super) &'a Problem);
+
+impl fmt::Display for Placed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.0.line;
+        match &self.0.source {
+            Source::File => write!(f, "line {line}"),
+            Source::Rows => write!(f, "row {line}"),
+            Source::Parent(name) => write!(f, "line {line} of `{}`", Quoted(name)),
         }
     }
 }
@@ -138,20 +213,8 @@ impl fmt::Display for Reason {
                 )
             }
             Self::MissingId => f.write_str("an entry of a tree without an id"),
-            Self::UnknownParent { id } => {
-                write!(
-                    f,
-                    "parent `{}` is not in the file; read as a continuation",
-                    Quoted(id)
-                )
-            }
-            Self::LaterParent { id } => {
-                let id = Quoted(id);
-                write!(
-                    f,
-                    "parent `{id}` is not before this line; read as a continuation"
-                )
-            }
+            Self::UnknownParent { id } => continuation(f, id, "is not in the file"),
+            Self::LaterParent { id } => continuation(f, id, "is not before this line"),
             Self::MalformedParent => {
                 f.write_str("`parentId` is neither an id nor null; read as a continuation")
             }
@@ -169,12 +232,51 @@ impl fmt::Display for Reason {
                 write!(f, "format version {version} is newer than this reader")
             }
             Self::OtherSession { id } => write!(f, "a row of session `{}`", Quoted(id)),
+            Self::NotUnpacked => f.write_str("compressed and cannot be unpacked"),
+            Self::RecordGap { due, found } => {
+                write!(
+                    f,
+                    "record {found} where {due} was due; records are missing or out of order"
+                )
+            }
+            Self::Fork(problem) => problem.fmt(f),
+        }
+    }
+}
+
+fn continuation(f: &mut fmt::Formatter<'_>, parent: &str, why: &str) -> fmt::Result {
+    write!(
+        f,
+        "parent `{}` {why}; read as a continuation",
+        Quoted(parent)
+    )
+}
+
+impl fmt::Display for ForkProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { id } => write!(
+                f,
+                "the session `{}` that this one goes on is not beside it; only what came after is here",
+                Quoted(id)
+            ),
+            Self::Ambiguous { id, read } => write!(
+                f,
+                "several files hold the session `{}` that this one goes on; `{}` was read",
+                Quoted(id),
+                Quoted(read)
+            ),
+            Self::TooShort { missing } => write!(
+                f,
+                "the parent ends before record {missing}, where this session begins"
+            ),
+            Self::Endless => f.write_str("a fork of itself, or of too many others"),
         }
     }
 }
 
 /// Text from a file, made fit for one line of a terminal.
-struct Quoted<'a>(&'a str);
+pub(super) struct Quoted<'a>(pub(super) &'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -186,53 +288,6 @@ impl fmt::Display for Quoted<'_> {
             f.write_str("…")?;
         }
         Ok(())
-    }
-}
-
-/// What to do about problems in a file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strictness {
-    /// Report them and go on.
-    #[default]
-    Lenient,
-    /// Refuse the file, naming all of them.
-    Strict,
-}
-
-/// Why a file gave no session.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// The file could not be opened or read.
-    #[error("session file could not be read")]
-    Io(#[source] std::io::Error),
-    /// The file is something else.
-    #[error("not an OpenClaw or pi session file, it looks like {kind}; {}", .kind.advice())]
-    OtherKind {
-        /// What it looks like.
-        kind: FileKind,
-    },
-    /// The file has problems and [`Strictness::Strict`] was asked for.
-    #[error("session file has {} problem(s): {}", .problems.len(), Listed(.problems))]
-    Damaged {
-        /// All of them, in file order; never empty.
-        problems: Vec<Problem>,
-    },
-}
-
-struct Listed<'a>(&'a [Problem]);
-
-impl fmt::Display for Listed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SHOWN: usize = 5;
-        for (index, problem) in self.0.iter().take(SHOWN).enumerate() {
-            let separator = if index == 0 { "" } else { ", " };
-            write!(f, "{separator}line {}: {}", problem.line, problem.reason)?;
-        }
-        match self.0.len().checked_sub(SHOWN) {
-            None | Some(0) => Ok(()),
-            Some(more) => write!(f, " and {more} more"),
-        }
     }
 }
 
@@ -250,26 +305,6 @@ mod tests {
         assert!(
             shown.contains('…') && shown.chars().count() < 140,
             "{shown}"
-        );
-    }
-
-    #[test]
-    fn a_refusal_names_the_first_five_problems_and_counts_the_rest() {
-        let problem = |line| Problem {
-            line,
-            reason: Reason::MissingType,
-            outcome: Outcome::Skipped,
-        };
-        let error = ReadError::Damaged {
-            problems: (1..=7).map(problem).collect(),
-        };
-        let one = "an object without a `type`";
-        assert_eq!(
-            error.to_string(),
-            format!(
-                "session file has 7 problem(s): line 1: {one}, line 2: {one}, line 3: {one}, \
-                 line 4: {one}, line 5: {one} and 2 more"
-            )
         );
     }
 }

@@ -1,83 +1,74 @@
-//! Reads a file line by line into a session.
+//! Puts the entries of OpenClaw and pi together into a session, whatever they were read from.
 
-use std::io::{self, BufRead, Cursor, Read};
+use bytes::Bytes;
 
-use super::Session;
 use super::branch::{Branch, Entries};
 use super::entry::{Entry, Header, Kind};
-use super::kind::FileKind;
-use super::line::{Line, Lines, MAX_LINE_BYTES};
+use super::format::Format;
+use super::line::Line;
 use super::parse::{self, Parsed, Record};
-use super::problem::{Outcome, Problem, ReadError, Reason, Strictness};
+use super::problem::{Outcome, Problem, Reason, Source};
 use super::tree::Tree;
-
-/// Bytes at the start of a file that decide what it looks like.
-const SAMPLE_BYTES: u64 = 64 * 1024;
-
-/// Lines without a trace of a session after which a file is taken for another kind.
-const GIVE_UP_AFTER: u64 = 100;
+use super::{Session, Size};
 
 /// Newest format version that is known.
 const NEWEST_VERSION: u64 = 4;
 
-pub(super) fn read(mut input: impl BufRead, strictness: Strictness) -> Result<Session, ReadError> {
-    let mut sample = Vec::new();
-    (&mut input)
-        .take(SAMPLE_BYTES)
-        .read_to_end(&mut sample)
-        .map_err(ReadError::Io)?;
-    if let Some(kind) = FileKind::from_magic(&sample) {
-        return Err(ReadError::OtherKind { kind });
-    }
-    let mut reader = Reader::default();
-    reader
-        .read_lines(Cursor::new(&sample).chain(input))
-        .map_err(ReadError::Io)?;
-    if !reader.recognised {
-        return Err(ReadError::OtherKind {
-            kind: FileKind::guess(&sample),
-        });
-    }
-    let session = reader.finish();
-    match strictness {
-        Strictness::Strict if !session.problems.is_empty() => Err(ReadError::Damaged {
-            problems: session.problems,
-        }),
-        Strictness::Strict | Strictness::Lenient => Ok(session),
-    }
-}
-
-#[derive(Default)]
-struct Reader {
+/// A session that is being read, line by line.
+pub(super) struct Reader {
+    format: Format,
+    source: Source,
+    size: Size,
     header: Option<Header>,
+    header_json: Option<Bytes>,
     entries: Vec<Entry>,
     tree: Tree,
     positions: Vec<Option<usize>>,
     problems: Vec<Problem>,
-    /// The session of a row export.
+    /// The session of rows; other rows are none of it.
     row_session: Option<String>,
+    /// Whether a person chose it, and needs no word on the others.
+    is_chosen: bool,
     /// Whether a line was seen that only a session has.
     recognised: bool,
 }
 
 impl Reader {
-    fn read_lines(&mut self, input: impl BufRead) -> io::Result<()> {
-        let mut lines = Lines::new(input, MAX_LINE_BYTES);
-        let mut seen = 0;
-        while let Some(line) = lines.next_line()? {
-            if line.is_blank() {
-                continue;
-            }
-            self.line(&line);
-            seen += 1;
-            if !self.recognised && seen == GIVE_UP_AFTER {
-                break;
-            }
+    /// Of a file of lines. Of rows, those of this session count, or of the first one.
+    pub(super) fn of_lines(row_session: Option<String>) -> Self {
+        Self {
+            format: Format::Lines,
+            source: Source::File,
+            size: Size::default(),
+            header: None,
+            header_json: None,
+            entries: Vec::new(),
+            tree: Tree::default(),
+            positions: Vec::new(),
+            problems: Vec::new(),
+            is_chosen: row_session.is_some(),
+            row_session,
+            recognised: false,
         }
-        Ok(())
     }
 
-    fn line(&mut self, line: &Line) {
+    /// Of entries that come one by one from a place that numbers them.
+    pub(super) fn of_numbered(format: Format, source: Source) -> Self {
+        Self {
+            format,
+            source,
+            ..Self::of_lines(None)
+        }
+    }
+
+    /// Whether a line was seen that only a session has.
+    pub(super) fn is_recognised(&self) -> bool {
+        self.recognised
+    }
+
+    /// The next line that is not blank.
+    pub(super) fn line(&mut self, line: &Line) {
+        self.size.add(line);
         let Parsed {
             row_session,
             record,
@@ -91,18 +82,23 @@ impl Reader {
             }
         };
         self.positions.push(None);
-        if let Some(id) = row_session
-            && *self.row_session.get_or_insert_with(|| id.clone()) != id
-        {
-            return self.report(line.number, Reason::OtherSession { id }, Outcome::Skipped);
+        if let Some(id) = row_session {
+            self.format = Format::Rows;
+            if *self.row_session.get_or_insert_with(|| id.clone()) != id {
+                if !self.is_chosen {
+                    let reason = Reason::OtherSession { id };
+                    self.report(line.number, reason, Outcome::Skipped);
+                }
+                return;
+            }
         }
         match record {
-            Record::Header(header) => self.header(line.number, header),
+            Record::Header(header, json) => self.header(line.number, header, json),
             Record::Entry(entry, reason) => self.entry(entry, reason),
         }
     }
 
-    fn header(&mut self, line: u64, header: Header) {
+    fn header(&mut self, line: u64, header: Header, json: Bytes) {
         self.recognised = true;
         if self.header.is_some() {
             return self.report(line, Reason::SecondHeader, Outcome::Skipped);
@@ -114,9 +110,11 @@ impl Reader {
             self.report(line, reason, Outcome::Kept);
         }
         self.header = Some(header);
+        self.header_json = Some(json);
     }
 
-    fn entry(&mut self, entry: Entry, malformed: Option<Reason>) {
+    /// The next entry, and what is wrong with its body.
+    pub(super) fn entry(&mut self, entry: Entry, malformed: Option<Reason>) {
         let line = entry.line;
         self.recognised |= !matches!(entry.kind, Kind::Foreign | Kind::Broken);
         if let Some(id) = entry.id()
@@ -128,7 +126,8 @@ impl Reader {
             };
             return self.report(line, reason, Outcome::Skipped);
         }
-        if self.header.is_none() && self.entries.is_empty() {
+        // A page has no place for a header.
+        if self.header.is_none() && self.entries.is_empty() && self.format != Format::Pages {
             self.report(line, Reason::NoHeader, Outcome::Kept);
         }
         if let Some(reason) = malformed {
@@ -143,15 +142,18 @@ impl Reader {
         self.entries.push(entry);
     }
 
-    fn report(&mut self, line: u64, reason: Reason, outcome: Outcome) {
+    /// Something about a line that a person should know.
+    pub(super) fn report(&mut self, line: u64, reason: Reason, outcome: Outcome) {
         self.problems.push(Problem {
+            source: self.source.clone(),
             line,
             reason,
             outcome,
         });
     }
 
-    fn finish(mut self) -> Session {
+    /// The session of everything so far.
+    pub(super) fn finish(mut self) -> Session {
         for problem in &mut self.problems {
             if let Reason::UnknownParent { id } = &problem.reason
                 && self.tree.find(id).is_some()
@@ -160,7 +162,11 @@ impl Reader {
             }
         }
         let Self {
+            format,
+            source,
+            size,
             header,
+            header_json,
             entries,
             tree,
             positions,
@@ -173,10 +179,18 @@ impl Reader {
             positions: &positions,
         };
         let branch = Branch::follow(&all, &mut problems);
+        for problem in &mut problems {
+            problem.source = source.clone();
+        }
         problems.sort_by_key(|problem| problem.line);
         Session {
+            format,
+            size,
             header: header.unwrap_or_default(),
+            header_json,
             entries,
+            positions,
+            tree,
             branch,
             problems,
         }

@@ -1,5 +1,8 @@
+use std::fs;
+
 use super::*;
 
+mod formats;
 mod property;
 mod recorded;
 
@@ -285,15 +288,19 @@ fn files_of_other_kinds_are_told_what_they_look_like() {
     };
     assert_eq!(
         told("empty", b""),
-        "not an OpenClaw or pi session file, it looks like an empty file; pick a file that holds \
-         a conversation"
+        "not a session file of OpenClaw, pi or Codex, it looks like an empty file; pick a file that \
+         holds a conversation"
     );
-    assert!(told("db", b"SQLite format 3\0rest").contains("an SQLite database; OpenClaw keeps"));
+    assert!(told("db", b"SQLite format 3\0rest").starts_with("database is damaged"));
+    let piped = read_from(&b"SQLite format 3\0rest"[..], Strictness::Lenient).unwrap_err();
+    assert!(
+        piped
+            .to_string()
+            .contains("an SQLite database; a database is read from its file")
+    );
     assert!(told("gz", b"\x1f\x8b\x08rest").contains("a gzip archive; unpack it with `gunzip`"));
     assert!(told("txt", &b"dear diary\n".repeat(100_000)).contains("looks like plain text"));
     assert!(told("bin", &vec![0; 200_000]).contains("looks like a binary file"));
-    let rollout = br#"{"timestamp":"t","type":"session_meta","payload":{}}"#;
-    assert!(told("rollout", rollout).contains("looks like a Codex rollout; only sessions of"));
     let directory = read(folder.path(), Strictness::Lenient)
         .unwrap_err()
         .to_string();

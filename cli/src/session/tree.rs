@@ -58,6 +58,22 @@ impl Tree {
         }
     }
 
+    /// Whose continuation an entry is; `None` for a root.
+    pub(super) fn parent(&self, index: usize) -> Option<usize> {
+        self.nodes.get(index).and_then(|node| node.parent)
+    }
+
+    /// Newest entry of the active branch.
+    pub(super) fn leaf(&self) -> Option<usize> {
+        self.leaf
+    }
+
+    /// Goes on after an earlier entry, as after a `leaf` entry that names it.
+    pub(super) fn rewind(&mut self, to: Option<usize>) {
+        self.leaf = to;
+        self.cursor = to;
+    }
+
     /// Adds the next entry of the file; says what is odd about its place.
     pub(super) fn insert(&mut self, entry: &Entry) -> Option<Reason> {
         let index = self.nodes.len();
@@ -65,6 +81,7 @@ impl Tree {
             Kind::Leaf { target, append } => self.move_leaf(entry, target, append),
             Kind::Message { .. }
             | Kind::Compaction { .. }
+            | Kind::Replacement { .. }
             | Kind::Reset { .. }
             | Kind::ModelChange(_)
             | Kind::Silent

@@ -13,8 +13,8 @@ pub enum HistoryView {
     /// owns the window must see what it decides about.
     #[default]
     Full,
-    /// What the host handed over at the time: the newest summary so far, what its compaction kept,
-    /// and everything after.
+    /// What the host handed over at the time: the newest summary so far, or what else its
+    /// compaction put in the place of the past, what the compaction kept, and everything after.
     Recorded,
 }
 
@@ -43,7 +43,8 @@ pub struct View {
 /// Which part of a branch is in sight.
 #[derive(Clone, Default)]
 struct Window {
-    summary: Option<Arc<ContextMessage>>,
+    /// What stands before the recorded messages: the summary of a compaction.
+    head: Arc<[Arc<ContextMessage>]>,
     start: usize,
     /// Items that a reset kept on purpose, excluded ones as well.
     retained: Range<usize>,
@@ -51,10 +52,10 @@ struct Window {
 
 impl Window {
     fn after(boundary: &Boundary) -> Self {
-        let Boundary { summary, kept, at } = boundary;
-        let retained = if summary.is_some() { 0..0 } else { *kept..*at };
+        let Boundary { head, kept, at } = boundary;
+        let retained = if head.is_some() { 0..0 } else { *kept..*at };
         Self {
-            summary: summary.clone(),
+            head: head.clone().unwrap_or_default(),
             start: *kept,
             retained,
         }
@@ -65,7 +66,7 @@ impl View {
     /// The messages, oldest first.
     pub fn messages(&self) -> impl Iterator<Item = &Arc<ContextMessage>> {
         self.window
-            .summary
+            .head
             .iter()
             .chain(self.recorded(self.window.start))
     }
@@ -76,9 +77,10 @@ impl View {
         &'a self,
         earlier: &View,
     ) -> Option<impl Iterator<Item = &'a Arc<ContextMessage>>> {
-        let head = |view: &View| view.window.summary.as_ref().map(Arc::as_ptr);
+        let (head, its_head) = (&self.window.head, &earlier.window.head);
+        let same_head = Arc::ptr_eq(head, its_head) || (head.is_empty() && its_head.is_empty());
         let extends = Arc::ptr_eq(&self.items, &earlier.items)
-            && head(self) == head(earlier)
+            && same_head
             && self.window.start == earlier.window.start
             && self.window.retained == earlier.window.retained
             && earlier.end <= self.end;
@@ -111,7 +113,7 @@ impl std::fmt::Debug for View {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("View")
             .field("messages", &self.messages().count())
-            .field("has_summary", &self.window.summary.is_some())
+            .field("has_summary", &!self.window.head.is_empty())
             .finish_non_exhaustive()
     }
 }
@@ -171,7 +173,7 @@ impl Branch {
 fn counts(boundary: &Boundary, history: HistoryView) -> bool {
     match history {
         HistoryView::Recorded => true,
-        HistoryView::Full => boundary.summary.is_none(),
+        HistoryView::Full => boundary.head.is_none(),
     }
 }
 

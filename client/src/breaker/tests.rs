@@ -82,7 +82,7 @@ async fn r3_4_a_deadline_that_passes_while_parts_are_owed_counts_nowhere() {
     let breaker = guarded(&script);
     for _ in 0..3 {
         let call = ingest();
-        call.debt.set(true);
+        call.traffic.debt().set(true);
         overrun(&breaker, call).await;
     }
     script.add([fails(refused(Reason::DeadlineExceeded))]);

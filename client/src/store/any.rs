@@ -69,6 +69,7 @@ methods! {
     branch(after: Option<NativeId>, now_ms: i64) => ();
     rewrite(request: RewriteEntries, terms: RewriteTerms) => Rewritten;
     log() => Transcript;
+    log_ids() => Vec<EntryId>;
     context() => Transcript;
     read(request: ReadTranscript) => TranscriptPage;
     entries() => Vec<Entry>;

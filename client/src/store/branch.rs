@@ -112,6 +112,11 @@ impl Tree {
         spoken.map(|node| &node.entry)
     }
 
+    /// The entries of the log's messages.
+    pub(super) fn logged(&self) -> impl Iterator<Item = &Entry> {
+        self.spoken_from(self.branch.log_start)
+    }
+
     pub(super) fn entry_at(&self, place: usize) -> Option<&Entry> {
         self.entry(*self.branch.path.get(place)?)
     }

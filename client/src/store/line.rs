@@ -3,17 +3,17 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
-use contextwire_engine::json::quote;
+use contextwire_engine::json::ObjectWriter;
 
 use super::id::NativeId;
 
-/// One JSON object on its way to being a line; fields stand in the order in which they are added.
-pub(super) struct Line(Vec<u8>);
+/// One line on its way to a file; fields stand in the order in which they are added.
+pub(super) struct Line(ObjectWriter);
 
 impl Line {
     /// An object without a field.
     pub(super) fn new() -> Self {
-        Self(vec![b'{'])
+        Self(ObjectWriter::new())
     }
 
     /// The fields that every entry begins with.
@@ -31,7 +31,7 @@ impl Line {
     }
 
     pub(super) fn text(self, key: &str, value: &str) -> Self {
-        self.json(key, quote(value).as_bytes())
+        Self(self.0.text(key, value))
     }
 
     /// An id, or null.
@@ -43,33 +43,23 @@ impl Line {
     }
 
     /// A value that is JSON already.
-    pub(super) fn json(mut self, key: &str, value: &[u8]) -> Self {
-        if self.0.len() > 1 {
-            self.0.push(b',');
-        }
-        self.0.extend_from_slice(quote(key).as_bytes());
-        self.0.push(b':');
-        self.0.extend_from_slice(value);
-        self
+    pub(super) fn json(self, key: &str, value: &[u8]) -> Self {
+        Self(self.0.json(key, value))
     }
 
     /// A value that may be absent, and then its field is.
     pub(super) fn maybe(self, key: &str, value: Option<&[u8]>) -> Self {
-        match value {
-            Some(value) => self.json(key, value),
-            None => self,
-        }
+        Self(self.0.maybe(key, value))
     }
 
-    pub(super) fn finish(mut self) -> Bytes {
-        self.0.push(b'}');
-        self.0.into()
+    pub(super) fn finish(self) -> Bytes {
+        self.0.finish()
     }
 }
 
-/// Milliseconds since the Unix epoch in the form `2026-01-31T23:59:59.999Z`; times before 1970
+/// A time as hosts write it: milliseconds since the Unix epoch in the form `2026-01-31T23:59:59.999Z`; times before 1970
 /// become its first instant.
-pub(super) fn iso(timestamp_ms: i64) -> String {
+pub fn iso(timestamp_ms: i64) -> String {
     /// The last millisecond of the year 9999, beyond which the form does not reach.
     const LAST: u64 = 253_402_300_799_999;
     let millis = u64::try_from(timestamp_ms).unwrap_or(0).min(LAST);

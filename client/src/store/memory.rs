@@ -87,6 +87,10 @@ impl TranscriptStore for MemoryStore {
         Ok(self.state.log())
     }
 
+    async fn log_ids(&self) -> Result<Vec<EntryId>, StoreError> {
+        Ok(self.state.log_ids())
+    }
+
     async fn context(&self) -> Result<Transcript, StoreError> {
         Ok(self.state.context())
     }

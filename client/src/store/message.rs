@@ -2,11 +2,12 @@
 
 use bytes::Bytes;
 use contextwire_engine::EntryId;
+use contextwire_engine::json::quote;
 
+use super::derived;
 use super::entry::{Entry, Kind};
 use super::fields::Fields;
 use super::id::NativeId;
-use super::line::Line;
 
 /// The payload that an entry puts into the log: a message's own bytes, or what a host derives from
 /// a custom message or a branch summary. Derived ones name other entries by lineage, so that a new
@@ -33,46 +34,29 @@ pub(super) fn payload(
 /// The payload that stands for a compaction at the head of a model's context.
 pub(super) fn summary(entry: &Entry) -> Option<Bytes> {
     let fields = Fields::scan(entry.json()).ok()?;
-    let payload = Line::new()
-        .text("role", "compactionSummary")
-        .maybe("summary", fields.raw("summary"))
-        .maybe("tokensBefore", fields.raw("tokensBefore"));
-    Some(finish(payload, entry))
+    let field = |key: &str| fields.raw(key);
+    Some(derived::compaction_summary(field, entry.timestamp_ms()))
 }
 
 fn custom_message(entry: &Entry) -> Option<Bytes> {
     let fields = Fields::scan(entry.json()).ok()?;
-    let payload = Line::new().text("role", "custom");
-    let payload = [
-        "customType",
-        "content",
-        "display",
-        "details",
-        "excludeFromContext",
-    ]
-    .into_iter()
-    .fold(payload, |payload, key| payload.maybe(key, fields.raw(key)));
-    Some(finish(payload, entry))
+    let field = |key: &str| fields.raw(key);
+    Some(derived::custom_message(field, entry.timestamp_ms()))
 }
 
 /// An empty summary is no message.
 fn branch_summary(entry: &Entry, from: Option<&EntryId>) -> Option<Bytes> {
     let fields = Fields::scan(entry.json()).ok()?;
     fields.text("summary").filter(|text| !text.is_empty())?;
-    let payload = Line::new()
-        .text("role", "branchSummary")
-        .maybe("summary", fields.raw("summary"));
-    let payload = match from {
-        Some(from) => payload.text("fromId", from.as_str()),
-        None => payload.maybe("fromId", fields.raw("fromId")),
+    let lineage = from.map(|from| quote(from.as_str()));
+    let from_id = match &lineage {
+        Some(lineage) => Some(lineage.as_bytes()),
+        None => fields.raw("fromId"),
     };
-    Some(finish(payload, entry))
-}
-
-/// An unreadable time is 0, as hosts write it.
-fn finish(payload: Line, entry: &Entry) -> Bytes {
-    let timestamp_ms = entry.timestamp_ms().unwrap_or(0);
-    payload
-        .json("timestamp", timestamp_ms.to_string().as_bytes())
-        .finish()
+    let field = |key: &str| fields.raw(key);
+    Some(derived::branch_summary(
+        field,
+        from_id,
+        entry.timestamp_ms(),
+    ))
 }

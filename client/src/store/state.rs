@@ -128,6 +128,12 @@ impl State {
         self.tree().branch.log().clone()
     }
 
+    pub(super) fn log_ids(&self) -> Vec<EntryId> {
+        let tree = self.tree();
+        let ids = tree.logged().map(|entry| entry.entry_id().clone());
+        ids.collect()
+    }
+
     pub(super) fn context(&self) -> Transcript {
         self.tree().context().clone()
     }

@@ -93,7 +93,7 @@ impl Book {
         held.max_by_key(Transcript::len)
     }
 
-    /// The engine has this list now.
+    /// The engine has this list now. A site whose own list it continues goes on from it as well.
     pub(crate) fn acknowledge(
         &self,
         session: &SessionId,
@@ -104,9 +104,12 @@ impl Book {
         let mut lists = self.lock();
         let known = lists.get_or_insert_mut((session.clone(), list), Acknowledged::default);
         known.mismatches = 0;
-        known
-            .states
-            .retain(|(from, held)| *from != site && !head.starts_with(&held.state()));
+        known.states.retain(|(from, _)| *from != site);
+        for (_, held) in &mut known.states {
+            if head.starts_with(&held.state()) {
+                *held = head.clone();
+            }
+        }
         known.states.push_front((site, head));
         known.states.truncate(limits::MIRROR_STATES);
     }
@@ -160,6 +163,16 @@ mod tests {
             book.start(&session(), List::Log, Site::Sync),
             Start::Unknown
         );
+    }
+
+    #[test]
+    fn a_site_whose_list_another_one_continued_starts_there_and_not_from_a_third_ones() {
+        let book = Book::new();
+        book.acknowledge(&session(), List::View, Site::BeforePrompt, list(&["a"]));
+        book.acknowledge(&session(), List::View, Site::Sync, list(&["a", "b"]));
+        book.acknowledge(&session(), List::View, Site::ToolLoop, list(&["x"]));
+        let start = book.start(&session(), List::View, Site::BeforePrompt);
+        assert_eq!(start, Start::From(list(&["a", "b"])));
     }
 
     #[test]

@@ -122,6 +122,15 @@ impl Upload {
         self.debt.set(self.owes_parts());
     }
 
+    /// The engine holds this state of a list now (R3.8): a later call goes on from there, whatever
+    /// becomes of this one.
+    pub(crate) fn applied(&self, list: List, state: &TranscriptState) {
+        match list {
+            List::View => self.view.applied(state),
+            List::Log => self.log.applied(state),
+        }
+    }
+
     /// The engine answered the call: it has what was sent in whole (R3.8).
     pub(crate) fn acknowledge(self) {
         self.view.acknowledge();
@@ -215,6 +224,19 @@ impl Outgoing {
         };
         self.pending.push_front(first);
         Ok(())
+    }
+
+    fn applied(&self, state: &TranscriptState) {
+        // A state that is none of this list would be the engine's mistake: nothing starts from it.
+        let held = self
+            .transcript
+            .as_ref()
+            .filter(|list| list.starts_with(state));
+        let count = usize::try_from(state.count).unwrap_or(usize::MAX);
+        if let Some(list) = held.filter(|_| self.last_seq > 0) {
+            self.book
+                .acknowledge(&self.session, self.list, self.site, list.prefix(count));
+        }
     }
 
     fn acknowledge(self) {

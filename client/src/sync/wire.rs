@@ -1,6 +1,7 @@
 //! Calls in the wire's terms: who calls, with which lists.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use contextwire_engine::{
     AfterTurn, Assemble, Bootstrap, RuntimeContext, Transcript, TranscriptSync,
@@ -36,9 +37,14 @@ struct Lists<'a> {
 
 impl SyncLayer {
     pub(super) fn wire_call(&self, call: Call, engine: &EngineDescription) -> WireCall {
+        let idle = idle(&call, engine);
         let mut cx = CallContext::new(call.hook_id, call.session.clone());
         cx.attempt = call.attempt;
         cx.budget = Some(call.share());
+        cx.order = call.order;
+        cx.abandoned_hooks = call.abandoned_hooks;
+        cx.scope = call.scope;
+        cx.operation = call.operation;
         cx.log_head = call.log.as_ref().map(Transcript::state);
         let max_bytes = self.max_bytes(engine);
         let lists = Lists {
@@ -47,11 +53,14 @@ impl SyncLayer {
             full: engine.info.transcript_sync == TranscriptSync::Full,
             max_bytes,
             log: call.log,
-            debt: call.debt,
+            debt: call.traffic.debt().clone(),
         };
         WireCall {
             request: lists.wire_request(call.request),
+            hook_id: call.hook_id,
+            host: call.host,
             share_ends: call.share_ends,
+            idle,
             max_bytes,
             traffic: call.traffic,
             adaptation: Adaptation::default(),
@@ -66,6 +75,16 @@ impl SyncLayer {
             .and_then(|bytes| usize::try_from(bytes).ok());
         theirs.unwrap_or(usize::MAX).min(self.max_message_bytes)
     }
+}
+
+/// How long the engine may be silent while the host owes it nothing (R7.1). A caller that waits
+/// longer than the hook's own deadline bears as much longer a silence.
+fn idle(call: &Call, engine: &EngineDescription) -> Option<Duration> {
+    let profile = call.hook().profile();
+    let usual = engine.info.max_silence.or(profile.idle)?;
+    let deadline = call.request.deadline().as_secs_f64();
+    let patience = call.budget.as_secs_f64() / deadline;
+    Some(usual.mul_f64(patience.clamp(1.0, 1000.0)))
 }
 
 impl Lists<'_> {

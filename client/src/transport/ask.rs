@@ -21,9 +21,11 @@ impl Exchange {
             stub,
             stop: _,
             share_ends,
+            silence: _,
             max_bytes,
             traffic,
             adaptation,
+            calls: _,
         } = self;
         let request = adaptation.apply(R::RequestWire::from(*request))?;
         let bytes = request.encoded_len();

@@ -5,8 +5,13 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 
 use contextwire_engine::HostCallError;
-use contextwire_proto::frame::{CancelReason, EngineFrame, HostCallResult, HostFrame};
+use contextwire_proto::frame::{
+    CancelReason, EngineFrame, HostCallRequest, HostCallResult, HostFrame,
+};
 use contextwire_proto::{Reason, limits};
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
 use prost::Message as _;
 use tokio::sync::mpsc;
 use tokio::task::coop::consume_budget;
@@ -16,16 +21,21 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Status, Streaming};
 
 use super::rpc::{Opening, StreamingRpc};
+use super::silence::Silence;
 use super::{WireReply, check_size, timeout};
 use crate::call::Traffic;
 use crate::classify::classify;
 use crate::compat::Adaptation;
 use crate::connect::Stub;
 use crate::error::CallError;
+use crate::host_call::AttemptCalls;
 use crate::sync::Upload;
 
 /// Frames that may wait for the connection; parts stay with the upload until there is room.
 const OUTGOING: usize = 4;
+
+/// Host calls over the limit that an engine may be refused before it has read the refusals.
+const REFUSED_HOST_CALLS: usize = 64;
 
 /// What a call on the wire needs.
 #[derive(Debug)]
@@ -34,9 +44,11 @@ pub(crate) struct Exchange {
     /// Triggered when the caller gives up.
     pub(crate) stop: CancellationToken,
     pub(crate) share_ends: Instant,
+    pub(crate) silence: Silence,
     pub(crate) max_bytes: usize,
     pub(crate) traffic: Traffic,
     pub(crate) adaptation: Adaptation,
+    pub(crate) calls: AttemptCalls,
 }
 
 impl Exchange {
@@ -74,6 +86,8 @@ impl Exchange {
             waiting: VecDeque::from([HostFrame::Start(start)]),
             inbound: Inbound::Opening(opening),
             upload,
+            open_calls: 0,
+            at_work: FuturesUnordered::new(),
             result: None,
             exchange: &self,
         };
@@ -113,6 +127,9 @@ struct Conversation<'a, R: StreamingRpc> {
     waiting: VecDeque<HostFrame<R::Start>>,
     inbound: Inbound<R::EngineWire>,
     upload: &'a mut Upload,
+    /// Host calls whose results are not on their way yet.
+    open_calls: usize,
+    at_work: FuturesUnordered<BoxFuture<'static, HostCallResult>>,
     result: Option<R::Result>,
     exchange: &'a Exchange,
 }
@@ -121,8 +138,14 @@ impl<R: StreamingRpc> Conversation<'_, R> {
     async fn run(&mut self) -> Result<R::Result, CallError> {
         let stop = self.exchange.stop.clone();
         let mut stopped = false;
+        let silence = self.exchange.silence.clone();
+        let mut listening = silence.listen();
         loop {
             let owes = self.owes();
+            if owes || !self.at_work.is_empty() {
+                listening.reset();
+            }
+            let listens = !owes && self.at_work.is_empty() && !silence.is_broken();
             let frames = self.frames.clone();
             tokio::select! {
                 biased;
@@ -136,10 +159,17 @@ impl<R: StreamingRpc> Conversation<'_, R> {
                         room.send(wire);
                     }
                 }
-                frame = self.inbound.next() => match frame.map_err(|status| self.failed(status))? {
-                    Some(wire) => self.receive(wire)?,
-                    None => return self.ended(),
-                },
+                Some(result) = self.at_work.next(), if !self.at_work.is_empty() => {
+                    self.waiting.push_back(HostFrame::HostCallResult(Box::new(result)));
+                }
+                frame = self.inbound.next() => {
+                    listening.reset();
+                    match frame.map_err(|status| self.failed(status))? {
+                        Some(wire) => self.receive(wire)?,
+                        None => return self.ended(),
+                    }
+                }
+                () = listening.too_long(), if listens => {}
             }
         }
     }
@@ -154,14 +184,56 @@ impl<R: StreamingRpc> Conversation<'_, R> {
         let frame = self.waiting.pop_front().or_else(part);
         let Some(frame) = frame else { return Ok(None) };
         let is_start = matches!(frame, HostFrame::Start(_));
+        let call_id = match &frame {
+            HostFrame::HostCallResult(result) => Some(result.call_id.clone()),
+            HostFrame::Start(_) | HostFrame::Transcript(_) | HostFrame::Cancel(_) => None,
+        };
         let mut wire = R::HostWire::from(frame);
         if is_start {
             wire = self.exchange.adaptation.apply(wire)?;
+        }
+        if let Some(call_id) = call_id {
+            self.open_calls = self.open_calls.saturating_sub(1);
+            // An outcome that no message may carry fails its call, not the hook.
+            if let Err(error) = check_size(wire.encoded_len(), self.exchange.max_bytes) {
+                let error = HostCallError::new(error.code(), error.to_string());
+                wire = R::HostWire::from(HostFrame::HostCallResult(Box::new(HostCallResult {
+                    call_id,
+                    outcome: Err(error),
+                })));
+            }
         }
         let bytes = wire.encoded_len();
         check_size(bytes, self.exchange.max_bytes)?;
         self.exchange.traffic.count_sent(bytes);
         Ok(Some(wire))
+    }
+
+    /// Serves a call of the engine beside the conversation.
+    fn serve(&mut self, call: HostCallRequest) -> Result<(), CallError> {
+        if self.frames.is_none() || self.exchange.stop.is_cancelled() {
+            // Nobody would be told.
+            return Ok(());
+        }
+        self.open_calls += 1;
+        if self.open_calls <= limits::OPEN_HOST_CALLS {
+            let calls = self.exchange.calls.clone();
+            self.at_work.push(Box::pin(calls.serve(call)));
+            return Ok(());
+        }
+        if self.open_calls > REFUSED_HOST_CALLS {
+            return Err(violation("host calls without end"));
+        }
+        let message = format!("more than {} host calls at once", limits::OPEN_HOST_CALLS);
+        self.waiting
+            .push_back(HostFrame::HostCallResult(Box::new(HostCallResult {
+                call_id: call.call_id,
+                outcome: Err(HostCallError {
+                    retryable: true,
+                    ..HostCallError::new("RESOURCE_EXHAUSTED", message)
+                }),
+            })));
+        Ok(())
     }
 
     fn receive(&mut self, wire: R::EngineWire) -> Result<(), CallError> {
@@ -178,12 +250,16 @@ impl<R: StreamingRpc> Conversation<'_, R> {
                 }
                 self.result = Some(*result);
                 self.frames = None;
+                self.at_work.clear();
             }
             EngineFrame::NeedTranscript(need) => self.upload.answer(&need)?,
-            EngineFrame::HostCall(call) => self.waiting.push_back(unavailable(call.call_id)),
+            EngineFrame::HostCall(call) => self.serve(*call)?,
             // A newer engine's frame that this host can do without.
             EngineFrame::Unknown => {}
-            EngineFrame::Progress(progress, _) => {
+            EngineFrame::Progress(progress, applied) => {
+                if let Some((list, state)) = applied {
+                    self.upload.applied(list, &state);
+                }
                 tracing::debug!(phase = %progress.phase, fraction = progress.fraction, "the engine is at work");
             }
         }
@@ -203,13 +279,14 @@ impl<R: StreamingRpc> Conversation<'_, R> {
 
     /// Tells the engine to stop; nothing else is sent any more.
     fn cancel(&mut self) {
-        let late = Instant::now() >= self.exchange.share_ends;
+        let late = Instant::now() >= self.exchange.share_ends || self.exchange.silence.is_broken();
         let reason = if late {
             CancelReason::Deadline
         } else {
             CancelReason::CallerAbort
         };
         self.upload.abandon_parts();
+        self.at_work.clear();
         self.waiting.clear();
         if self.exchange.adaptation.sends_cancel() {
             self.waiting.push_back(HostFrame::Cancel(reason));
@@ -219,12 +296,4 @@ impl<R: StreamingRpc> Conversation<'_, R> {
 
 fn violation(problem: impl Into<String>) -> CallError {
     CallError::ContractViolation(problem.into())
-}
-
-/// This host serves no calls back; saying so is an answer (R1.4).
-fn unavailable<S>(call_id: String) -> HostFrame<S> {
-    HostFrame::HostCallResult(Box::new(HostCallResult {
-        call_id,
-        outcome: Err(HostCallError::unavailable()),
-    }))
 }

@@ -1,9 +1,14 @@
 //! What an engine may answer instead of a result.
 
-use std::error::Error as StdError;
-use std::fmt;
-use std::time::Duration;
+mod cause;
 
+use std::error::Error as StdError;
+use std::time::Duration;
+use std::{fmt, io};
+
+use tokio::time::error::Elapsed;
+
+use self::cause::Cause;
 use crate::durable::Pair;
 use crate::hook::Hook;
 
@@ -56,6 +61,17 @@ impl EngineError {
             message: message.into(),
             source: None,
         }
+    }
+
+    /// The error of something that the engine called, by what went wrong: transient where a
+    /// connection was refused, reset, aborted, broken or timed out, anywhere in the chain of causes;
+    /// an [`EngineError`] in the chain stays of its kind; all else is a failure of the engine (R6.5).
+    ///
+    /// The host gets a fixed text, the cause goes to the engine's own log.
+    pub fn of(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        let source = source.into();
+        let cause = Cause::of(&*source);
+        Self::new(cause.kind(), cause.message()).with_source(source)
     }
 
     /// A dependency is away; the host tries elsewhere or later.
@@ -137,6 +153,18 @@ impl EngineError {
     /// One clause for a person, without the cause.
     pub fn message(&self) -> &str {
         &self.message
+    }
+}
+
+impl From<io::Error> for EngineError {
+    fn from(error: io::Error) -> Self {
+        Self::of(error)
+    }
+}
+
+impl From<Elapsed> for EngineError {
+    fn from(error: Elapsed) -> Self {
+        Self::of(error)
     }
 }
 

@@ -157,6 +157,15 @@ impl HostCallError {
         }
     }
 
+    /// Whether this host does not serve such calls at all, rather than having failed at one: it
+    /// serves none, or none of this kind.
+    pub fn is_unserved(&self) -> bool {
+        matches!(
+            self.reason.as_str(),
+            "HOST_CALL_UNAVAILABLE" | "UNSUPPORTED"
+        )
+    }
+
     /// There is nobody to call.
     pub fn unavailable() -> Self {
         Self::new("HOST_CALL_UNAVAILABLE", "this host serves no calls back")
@@ -193,7 +202,7 @@ impl Host {
     /// # Errors
     /// The host's refusal, or that nobody serves calls.
     pub async fn rewrite(&self, request: RewriteEntries) -> Result<Rewritten, HostCallError> {
-        match self.call(HostCall::Rewrite(request)).await? {
+        match self.serve(HostCall::Rewrite(request)).await? {
             HostReply::Rewritten(done) => Ok(done),
             HostReply::Completed(_) | HostReply::Page(_) | HostReply::Compacted(..) => Err(other()),
         }
@@ -204,7 +213,7 @@ impl Host {
     /// # Errors
     /// As [`Host::rewrite`].
     pub async fn complete(&self, request: LlmComplete) -> Result<LlmCompleted, HostCallError> {
-        match self.call(HostCall::Complete(request)).await? {
+        match self.serve(HostCall::Complete(request)).await? {
             HostReply::Completed(done) => Ok(done),
             HostReply::Rewritten(_) | HostReply::Page(_) | HostReply::Compacted(..) => Err(other()),
         }
@@ -218,7 +227,7 @@ impl Host {
         &self,
         request: ReadTranscript,
     ) -> Result<TranscriptPage, HostCallError> {
-        match self.call(HostCall::ReadTranscript(request)).await? {
+        match self.serve(HostCall::ReadTranscript(request)).await? {
             HostReply::Page(page) => Ok(page),
             HostReply::Rewritten(_) | HostReply::Completed(_) | HostReply::Compacted(..) => {
                 Err(other())
@@ -234,13 +243,17 @@ impl Host {
         &self,
         request: Compact,
     ) -> Result<(Compacted, TranscriptState), HostCallError> {
-        match self.call(HostCall::DelegateCompaction(request)).await? {
+        match self.serve(HostCall::DelegateCompaction(request)).await? {
             HostReply::Compacted(compacted, head) => Ok((compacted, head)),
             HostReply::Rewritten(_) | HostReply::Completed(_) | HostReply::Page(_) => Err(other()),
         }
     }
 
-    async fn call(&self, call: HostCall) -> Result<HostReply, HostCallError> {
+    /// Serves a call of any kind.
+    ///
+    /// # Errors
+    /// As [`Host::rewrite`].
+    pub async fn serve(&self, call: HostCall) -> Result<HostReply, HostCallError> {
         match &self.0 {
             Some(calls) => calls.serve(call).await,
             None => Err(HostCallError::unavailable()),

@@ -23,12 +23,14 @@
 
 mod error;
 mod nesting;
+mod object;
 mod splice;
 mod text;
 
 use std::ops::Range;
 
 pub use error::{JsonError, Problem};
+pub use object::ObjectWriter;
 pub use splice::{Edit, SpliceError, splice};
 pub use text::{Text, quote};
 

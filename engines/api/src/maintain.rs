@@ -1,6 +1,7 @@
 //! Maintain: the engine tidies up, with the right to rewrite entries (HOST-SEMANTICS 8).
 
 use crate::context::RuntimeContext;
+use crate::host_call::Rewritten;
 use crate::settings::RuntimeSettings;
 
 /// What maintenance follows.
@@ -50,4 +51,23 @@ pub struct Maintained {
     pub rewritten_entries: u64,
     /// Why not, or what was done.
     pub reason: Option<String>,
+}
+
+impl From<Rewritten> for Maintained {
+    /// What one rewrite did is what the maintenance did.
+    fn from(rewritten: Rewritten) -> Self {
+        let Rewritten {
+            changed,
+            bytes_freed,
+            rewritten_entries,
+            reason,
+            head: _,
+        } = rewritten;
+        Self {
+            changed,
+            bytes_freed,
+            rewritten_entries,
+            reason,
+        }
+    }
 }

@@ -6,9 +6,11 @@
 //! per tool call and a fixed price per image, whatever the size of its base64 text.
 
 mod family;
+mod tally;
 mod weigh;
 
 pub use family::ModelFamily;
+pub use tally::{Amount, Precision, Tally};
 
 use std::ops::Range;
 
@@ -79,15 +81,28 @@ fn sampled(len: usize, count: impl Fn(Range<usize>) -> usize) -> u32 {
 /// A message that the host excludes from the context costs nothing. A payload that shows no content
 /// is counted by its size. The sender's own estimate counts only where the body did not travel.
 pub fn estimate_message(family: ModelFamily, message: &Message) -> u32 {
-    message.cached_tokens(family, || match message.omitted() {
-        Some(omitted) => {
-            // Three bytes a token errs on the dear side for prose and is near for logs.
-            let by_size = omitted.bytes.div_ceil(3);
-            let tokens = message.estimated_tokens().unwrap_or(by_size);
-            u32::try_from(tokens).unwrap_or(u32::MAX)
-        }
-        None => weigh::payload(family, message.payload()),
+    message.cached_tokens(family, || {
+        tally_message(family, Precision::Estimate, message).total()
     })
+}
+
+/// The same by what the message holds, never remembered.
+pub fn tally_message(family: ModelFamily, precision: Precision, message: &Message) -> Tally {
+    let Some(omitted) = message.omitted() else {
+        let counter = weigh::Counter { family, precision };
+        return weigh::payload(counter, message.payload());
+    };
+    // Three bytes a token errs on the dear side for prose and is near for logs.
+    let by_size = omitted.bytes.div_ceil(3);
+    let tokens = message.estimated_tokens().unwrap_or(by_size);
+    let other = Amount {
+        tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
+        bytes: omitted.bytes,
+    };
+    Tally {
+        other,
+        ..Tally::default()
+    }
 }
 
 fn clamp(tokens: usize) -> u32 {

@@ -14,8 +14,6 @@
 //!
 //! [`LedgerFile`] reads the same file beside it, for auditors.
 
-#[cfg(feature = "bench")]
-pub mod bench;
 mod connection;
 mod engine;
 mod error;

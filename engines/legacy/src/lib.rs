@@ -1,97 +1,82 @@
-//! The legacy engine (HOST-SEMANTICS 14): what a host does without any engine of its own.
+//! What a host does without any engine of its own (HOST-SEMANTICS 14).
 //!
-//! It gives back the host's own messages, all of them, and stores nothing. Its compaction is the
-//! host's: until a host can be called back, it declines.
+//! - [`LegacyEngine`] passes the host's messages through, stores nothing, and compacts when asked.
+//! - [`compact_log`] is the built-in compaction as a function of a list: it summarises the older
+//!   part and names the first message that stays. A host calls it to serve an engine that delegates.
+//! - A [`Summarizer`] writes the summaries: [`HostModel`], an OpenAI-compatible endpoint (feature
+//!   `openai`), or [`Extract`], which asks no model and says so.
+//! - [`precheck`] says whether a prompt fits before it is sent, [`prune`] cuts old tool output in what
+//!   is sent.
+//! - [`Trigger`], [`SafetyWindow`] and [`AfterCompaction`] are the host's side of a compaction:
+//!   what it asks for, how long it waits, and which session it goes on with.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use contextwire_engine::{Compact, HookContext, Message, Session, SessionId, Transcript};
+//! use contextwire_legacy::{CompactOptions, Compaction, Extract, compact_log};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let text = "many words ".repeat(4_000);
+//! let log: Transcript = (0..9)
+//!     .map(|n| {
+//!         let payload = format!(r#"{{"role":"user","content":"{text}"}}"#);
+//!         Message::from_payload(payload).with_entry_id(format!("e{n}"))
+//!     })
+//!     .collect();
+//! let options = CompactOptions {
+//!     request: Compact { force: true, ..Compact::default() },
+//!     ..CompactOptions::default()
+//! };
+//! let cx = HookContext::new(Session::new(SessionId::new("s")?), Duration::from_secs(180));
+//! let Compaction::Done(done) = compact_log(&cx, &log, &options, &Extract).await? else {
+//!     panic!("a long list has something to summarise");
+//! };
+//! assert!(done.tokens_after < done.tokens_before / 2);
+//! assert_eq!(done.context(&log, 0).len(), 1 + log.len() - done.first_kept);
+//! # Ok(())
+//! # }
+//! ```
 
-use contextwire_engine::{
-    Assemble, AssembleOutcome, Assembled, Compact, Compacted, ContextEngine, EngineError,
-    EngineInfo, HookContext, HostParam, Ingest, Ingested,
+mod attempt;
+mod body;
+mod compact;
+mod compaction;
+mod conversation;
+mod cut;
+mod engine;
+mod error;
+mod files;
+mod item;
+pub mod precheck;
+mod prompt;
+mod prompt_budget;
+pub mod prune;
+mod render;
+mod safety;
+mod settings;
+mod successor;
+mod summarize;
+mod summarizer;
+mod summary;
+mod text;
+mod trigger;
+mod usage;
+
+pub use compact::{CompactOptions, LastEntry, compact_log};
+pub use compaction::{CompactedLog, Compaction};
+pub use conversation::Earlier;
+pub use engine::{CompactionSite, ID, LegacyEngine, LegacyOptions};
+pub use error::CompactionError;
+pub use prompt_budget::PromptBudget;
+pub use safety::{DEFAULT_TIMEOUT, SafetyWindow, safety_timeout};
+pub use settings::{CompactSettings, MAX_SUMMARY_CHARS};
+pub use successor::{AfterCompaction, Delegated, NativeSession, SuccessorError, delegated};
+#[cfg(feature = "openai")]
+pub use summarizer::{EndpointError, OpenAiEndpoint, OpenAiOptions};
+pub use summarizer::{
+    Extract, Flaw, HostModel, HostModelOrExtract, Stage, SummarizeError, Summarizer, SummaryAnswer,
+    SummaryRequest, SummaryText,
 };
-
-/// Id of this engine; reserved for it (HOST-SEMANTICS 3.1).
-pub const ID: &str = "legacy";
-
-/// Passes the host's messages through.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LegacyEngine;
-
-impl ContextEngine for LegacyEngine {
-    fn info(&self) -> EngineInfo {
-        let all = HostParam::ALL.iter().map(|param| param.name().to_owned());
-        EngineInfo {
-            accepted_host_params: Some(all.collect()),
-            ..EngineInfo::new(ID, "Legacy Context Engine", "1.0.0")
-        }
-    }
-
-    async fn ingest(&self, _: &HookContext, _: Ingest) -> Result<Ingested, EngineError> {
-        Ok(Ingested { ingested: false })
-    }
-
-    /// The whole view as one range. The in-process original reports 0 tokens; over a wire the
-    /// host cannot look at the result for free, so the estimate is honest.
-    async fn assemble(
-        &self,
-        _: &HookContext,
-        request: Assemble,
-    ) -> Result<AssembleOutcome, EngineError> {
-        Ok(request.reply(Assembled::keep(0..request.transcript.len())))
-    }
-
-    async fn compact(&self, _: &HookContext, _: Compact) -> Result<Compacted, EngineError> {
-        Ok(Compacted::declined(
-            "HOST_CALL_UNAVAILABLE: compaction is the host's own",
-        ))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use contextwire_engine::{Message, Segment, Session, SessionId, Transcript};
-
-    use super::*;
-
-    fn cx() -> HookContext {
-        HookContext::new(
-            Session::new(SessionId::new("s").unwrap()),
-            Duration::from_secs(5),
-        )
-    }
-
-    #[tokio::test]
-    async fn c22_the_messages_are_exactly_the_hosts() {
-        let texts = [
-            r#"{"role":"user","content":null}"#,
-            "not json",
-            r#"{"role":"toolResult"}"#,
-        ];
-        let transcript: Transcript = texts.into_iter().map(Message::from_payload).collect();
-        let request = Assemble {
-            transcript,
-            ..Assemble::default()
-        };
-        let AssembleOutcome::Messages(reply) = LegacyEngine.assemble(&cx(), request).await.unwrap()
-        else {
-            panic!("an assembled context")
-        };
-        assert_eq!(reply.messages.segments(), [Segment::Keep(0..3)]);
-        assert_eq!(reply.system_prompt_addition, None);
-    }
-
-    #[tokio::test]
-    async fn an_empty_view_and_a_compaction_have_defined_answers() {
-        let empty = LegacyEngine
-            .assemble(&cx(), Assemble::default())
-            .await
-            .unwrap();
-        assert!(matches!(empty, AssembleOutcome::Messages(reply) if reply.messages.is_empty()));
-        let compacted = LegacyEngine
-            .compact(&cx(), Compact::default())
-            .await
-            .unwrap();
-        assert!(!compacted.ok && compacted.reason.is_some());
-        assert!(LegacyEngine.info().problems().is_empty());
-    }
-}
+pub use trigger::{Preflight, Trigger};

@@ -110,7 +110,9 @@ impl Findings {
             0 | 1 => format!("this engine does not know the field {first}"),
             count => format!("this engine does not know {count} fields, {first} among them"),
         };
-        let refusal = Refusal::new(Reason::UnknownField, text).with("count", &self.count);
+        let refusal = Refusal::new(Reason::UnknownField, text)
+            .with("count", &self.count)
+            .with("field", first);
         let kept = self.fields.len() + self.places.len();
         self.kept()
             .fold(refusal, |refusal, Finding { path, fault }| {

@@ -40,6 +40,24 @@ impl Vector {
         self.bytes.extend_from_slice(b"\xf8\x7f\x01");
         self
     }
+
+    /// Fields 2040 to 2044, one of each type that the wire has: a varint, eight bytes, a text that
+    /// looks like a field, a group with a group in it, four bytes.
+    fn with_every_wire_type(mut self) -> Self {
+        let fields: [(u32, &[u8]); 5] = [
+            (2040 << 3, b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+            (2041 << 3 | 1, b"\x01\x02\x03\x04\x05\x06\x07\x08"),
+            (2042 << 3 | 2, b"\x03\x0a\x01x"),
+            // Inside, field 1 is a group as well, and ends before this one does.
+            (2043 << 3 | 3, b"\x0b\x10\x07\x0c\xdc\x7f"),
+            (2044 << 3 | 5, b"\x01\x02\x03\x04"),
+        ];
+        for (key, value) in fields {
+            prost::encoding::encode_varint(key.into(), &mut self.bytes);
+            self.bytes.extend_from_slice(value);
+        }
+        self
+    }
 }
 
 pub(crate) fn vectors() -> Vec<Vector> {

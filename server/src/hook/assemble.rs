@@ -64,11 +64,12 @@ impl StreamingHook for AssembleHook {
         };
         let list = take_in(&shared, frames, key, update).await?;
         let len = list.len();
-        if request.site == Site::Sync {
-            let outcome = AssembleReply::default().into();
+        let is_sync = request.site == Site::Sync;
+        // The engine has to hear of hooks that must have no effect any more, also in this call.
+        if is_sync && cx.abandoned_hooks.is_empty() {
             return Ok(AssembleResult {
                 reply: Reply::default(),
-                outcome,
+                outcome: AssembleReply::default().into(),
             });
         }
         let call = StreamingCall {
@@ -83,6 +84,10 @@ impl StreamingHook for AssembleHook {
         };
         let work = |engine: AnyEngine, cx| async move { engine.assemble(&cx, request).await };
         let (outcome, reply) = call.run(work).await?;
+        if is_sync {
+            let outcome = AssembleReply::default().into();
+            return Ok(AssembleResult { reply, outcome });
+        }
         check(&outcome, len)?;
         Ok(AssembleResult { reply, outcome })
     }
@@ -94,7 +99,7 @@ fn check(outcome: &AssembleOutcome, len: usize) -> Result<(), Status> {
         AssembleOutcome::Messages(reply) => reply
             .messages
             .check(len)
-            .map_err(|error| refuse::violation(format!("the assembled context: {error}"))),
+            .map_err(|error| refuse::context(&error)),
         AssembleOutcome::Unchanged(_) => Ok(()),
     }
 }

@@ -45,6 +45,10 @@ pub(crate) fn describe(
         limits: Limits {
             max_message_bytes: Some(shared.options.max_message_bytes as u64),
             max_mirror_bytes: Some(shared.options.mirror_bytes),
+            max_streams: Some(shared.options.max_streams),
+            max_concurrent_hooks: Some(shared.options.max_hooks),
+            // Whoever may connect is the one tenant that there is.
+            max_tenant_bytes: Some(shared.options.max_bytes_in_flight),
             ..Limits::default()
         },
         state,
@@ -55,13 +59,13 @@ pub(crate) fn describe(
 
 fn unsupported(theirs: u32) -> Status {
     let ours = limits::PROTOCOL;
+    let supported = format!("{}.0 to {}.{}", ours.major, ours.major, ours.minor);
     Refusal::new(
         Reason::VersionUnsupported,
-        format!(
-            "the host speaks protocol {theirs}, this engine speaks {}.0 to {}.{}",
-            ours.major, ours.major, ours.minor
-        ),
+        format!("the host speaks protocol {theirs}, this engine speaks {supported}"),
     )
+    .with("requested", &theirs)
+    .with("supported", &supported)
     .with("major", &ours.major)
     .with("minor", &ours.minor)
     .into_status()

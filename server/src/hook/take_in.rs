@@ -1,6 +1,6 @@
 //! The list that a streaming hook carries, on its way in.
 
-use contextwire_engine::Transcript;
+use contextwire_engine::{Progress, Transcript};
 use contextwire_proto::frame::{EngineFrame, HostFrame};
 use contextwire_proto::sync::{List, TranscriptUpdate};
 use tonic::Status;
@@ -27,6 +27,16 @@ pub(super) async fn take_in<H: StreamingHook>(
         match intake.offer(update, &shared.mirrors)? {
             Step::Complete(list) => return Ok(list),
             Step::Ask(need) => frames.send(EngineFrame::NeedTranscript(need)).await,
+            // What is here already is where the host goes on, should this call not get to its end
+            // (R3.8).
+            Step::Kept(state) => {
+                let progress = Progress {
+                    phase: "sync".to_owned(),
+                    ..Progress::default()
+                };
+                let applied = Some((list, state));
+                frames.send(EngineFrame::Progress(progress, applied)).await;
+            }
             Step::Wait => {}
             Step::Unavailable => return Err(intake::unavailable(list)),
         }
@@ -52,7 +62,7 @@ pub(super) async fn take_log_in<H: StreamingHook>(
     first: TranscriptUpdate,
 ) -> Result<Transcript, Status> {
     if key.list != List::Log {
-        return Err(refuse::violation(format!("{} carries the Log", H::HOOK)));
+        return Err(refuse::other_list(H::HOOK, List::Log));
     }
     take_in(shared, frames, key, first).await
 }

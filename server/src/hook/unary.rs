@@ -1,12 +1,13 @@
-//! The life of a unary hook: admit, convert, work under a budget, answer.
+//! The life of a unary hook: convert, work under a budget, answer.
 
 use std::future::Future;
 
 use contextwire_engine::{AnyEngine, EngineError, Hook, HookContext};
-use contextwire_proto::{CallContext, ConvertError};
+use contextwire_proto::{CallContext, ConvertError, Reason, reason_of};
 use tokio::time::timeout_at;
 use tonic::{Request, Response, Status};
 
+use crate::admit::{self, Admitted};
 use crate::shared::Shared;
 use crate::{budget, engine_call, refuse};
 
@@ -42,20 +43,28 @@ pub(crate) trait UnaryHook {
 /// Answers a unary hook.
 pub(crate) async fn answer<H: UnaryHook>(
     shared: &Shared,
-    request: Request<H::RequestWire>,
+    mut request: Request<H::RequestWire>,
 ) -> Result<Response<H::ResponseWire>, Status> {
-    let permit = shared.drain.admit().ok_or_else(refuse::draining)?;
+    let _room = Admitted::of(&mut request)?;
     let header = budget::header_deadline(request.metadata())?;
     let request = H::Request::try_from(request.into_inner()).map_err(ConvertError::into_status)?;
     H::check(&request)?;
-    let mut cx = H::call(&request).hook_context(H::HOOK.profile().deadline);
+    let call = H::call(&request);
+    let _session = admit::enter_session(shared, &call.session.id)?;
+    let mut cx = call.hook_context(H::HOOK.profile().deadline);
     budget::clamp(&mut cx, header);
-    let work = engine_call::unary(H::HOOK, H::run(&shared.engine, &cx, request));
-    let response = tokio::select! {
-        outcome = timeout_at(cx.deadline, work) => {
-            outcome.map_err(|_| refuse::deadline(H::HOOK))??
+    // Boxed, or each wrapper around it would hold it twice.
+    let work = Box::pin(H::run(&shared.engine, &cx, request));
+    let work = engine_call::unary(H::HOOK, shared.pace.run(work));
+    let outcome = timeout_at(cx.deadline, work).await;
+    let response = match outcome {
+        Ok(Ok(response)) => response,
+        // Nobody can tell a unary hook to stop: an engine that did so had run out of time.
+        Ok(Err(status)) if reason_of(&status) == Some(Reason::Cancelled) => {
+            return Err(refuse::deadline(H::HOOK));
         }
-        () = permit.stopping() => return Err(refuse::draining()),
+        Ok(Err(status)) => return Err(status),
+        Err(_) => return Err(refuse::deadline(H::HOOK)),
     };
     Ok(Response::new(response.into()))
 }

@@ -9,9 +9,13 @@ use super::*;
 /// A folder with the built-in session in a file, and a ledger that was told these of its
 /// messages, by number.
 async fn told(pick: impl Fn(usize) -> Vec<usize>) -> (TempDir, AuditArgs) {
+    told_of(session::SAMPLE.as_bytes(), pick).await
+}
+
+async fn told_of(text: &[u8], pick: impl Fn(usize) -> Vec<usize>) -> (TempDir, AuditArgs) {
     let folder = tempfile::tempdir().unwrap();
     let session = folder.path().join("session.jsonl");
-    std::fs::write(&session, session::SAMPLE).unwrap();
+    std::fs::write(&session, text).unwrap();
     let store = folder.path().join("ledger.sqlite3");
     let recording = session::read(&session, Strictness::Strict).unwrap();
     let id = SessionId::new(recording.header().id.clone().unwrap()).unwrap();
@@ -32,6 +36,7 @@ async fn told(pick: impl Fn(usize) -> Vec<usize>) -> (TempDir, AuditArgs) {
             .unwrap();
     }
     let args = AuditArgs {
+        transcript: None,
         session,
         store: Some(store),
         target: None,
@@ -40,6 +45,21 @@ async fn told(pick: impl Fn(usize) -> Vec<usize>) -> (TempDir, AuditArgs) {
         json: false,
     };
     (folder, args)
+}
+
+#[tokio::test]
+async fn sessions_of_every_host_are_audited() {
+    for name in ["codex-rollout.jsonl", "codex-old.jsonl", "pi-v1.jsonl"] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
+        let text = std::fs::read(path.join(name)).unwrap();
+        let (_folder, args) = told_of(&text, |len| (0..len).collect()).await;
+        let report = audit(&args).await.unwrap();
+        assert!(report.ok, "{name}: {report:?}");
+        let (_folder, args) = told_of(&text, |len| (1..len).collect()).await;
+        let report = audit(&args).await.unwrap();
+        assert_eq!(report.findings.len(), 1, "{name}");
+        assert_eq!(report.findings[0].kind, "missing", "{name}");
+    }
 }
 
 #[tokio::test]
@@ -110,6 +130,7 @@ async fn asked(folder: &TempDir, args: &AuditArgs) -> anyhow::Result<AuditReport
     let serving = tokio::spawn(bound.run(std::future::pending()));
     let args = AuditArgs {
         session: args.session.clone(),
+        transcript: None,
         store: None,
         target: Some(format!("unix:{}", socket.display()).parse().unwrap()),
         session_id: None,

@@ -11,7 +11,7 @@ fn line(text: &str) -> Line {
 fn entry_of(text: &str) -> (Entry, Option<Reason>) {
     match parse(&line(text)).unwrap().record {
         Record::Entry(entry, reason) => (entry, reason),
-        Record::Header(header) => panic!("{header:?}"),
+        Record::Header(header, _) => panic!("{header:?}"),
     }
 }
 
@@ -51,7 +51,7 @@ fn a_payload_is_a_slice_of_its_line() {
 #[test]
 fn a_v1_header_has_a_model_and_the_session_it_branched_from() {
     let text = r#"{"type":"session","id":"s","timestamp":"2025-12-09T00:53:29.825Z","cwd":"/w","provider":"p","modelId":"m","branchedFrom":"/old.jsonl"}"#;
-    let Record::Header(header) = parse(&line(text)).unwrap().record else {
+    let Record::Header(header, _) = parse(&line(text)).unwrap().record else {
         unreachable!()
     };
     let expected = Header {

@@ -74,3 +74,64 @@ fn rows_of_an_openclaw_store_read_as_the_first_of_their_sessions() {
         Some("mock-1")
     );
 }
+
+#[test]
+fn a_rollout_of_codex_reads_without_a_problem() {
+    let Some(session) = recorded("samples/codex-rollout.jsonl", Strictness::Strict) else {
+        return;
+    };
+    let turns = session.turns(HistoryView::Full);
+    let answered: Vec<_> = turns.iter().map(|turn| turn.answered).collect();
+    // The second is a text that a host put into the history; the last one's model failed.
+    assert_eq!(answered, [true, false, true, true, true, true, false]);
+    let roles = |history| -> Vec<String> {
+        let view = session.view(history);
+        view.messages()
+            .map(|message| message.role().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        roles(HistoryView::Recorded),
+        [
+            "user",
+            "user",
+            "user",
+            "user",
+            "custom",
+            "custom",
+            "user",
+            "custom",
+            "user",
+            "assistant",
+            "toolResult",
+            "assistant",
+            "user"
+        ]
+    );
+    assert_eq!(
+        session.model().map(|model| model.id).as_deref(),
+        Some("mock-1")
+    );
+}
+
+#[test]
+fn a_fork_of_codex_reads_with_the_part_of_its_parent() {
+    let Some(fork) = recorded("samples/codex-rollout-fork.jsonl", Strictness::Strict) else {
+        return;
+    };
+    let turns = fork.turns(HistoryView::Full);
+    assert_eq!(turns.len(), 6);
+    let last: serde_json::Value = serde_json::from_slice(turns[5].user.payload()).unwrap();
+    assert_eq!(last["content"][0]["text"], "turn in the fork");
+}
+
+#[test]
+fn pages_of_openclaws_reader_read_without_a_problem() {
+    for (page, messages) in [(0, 2), (2, 4), (4, 1), (6, 4)] {
+        let path = format!("samples/openclaw-delta-page-{page}.json");
+        let Some(session) = recorded(&path, Strictness::Strict) else {
+            return;
+        };
+        assert_eq!(session.view(HistoryView::Full).messages().count(), messages);
+    }
+}

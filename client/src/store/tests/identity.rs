@@ -188,3 +188,25 @@ async fn minted_ids_are_unique() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn r2_3_a_host_without_ids_sends_none_and_still_names_its_entries_to_itself() {
+    let store = MemoryStore::new();
+    let row = |text: &str| NewEntry::message(user(text), 0);
+    let ids = store.append(vec![row("a"), row("b")]).await.unwrap();
+    let log = store.log().await.unwrap();
+    assert!(
+        log.iter()
+            .all(|message| message.entry_id().as_str().is_empty())
+    );
+    assert_eq!(store.log_ids().await.unwrap(), ids);
+    let compaction = Compaction {
+        summary: "a".to_owned(),
+        first_kept: Some(ids[1].clone()),
+        ..Compaction::default()
+    };
+    let entry = NewEntry::new(EntryBody::Compaction(compaction), 0);
+    store.append(vec![entry]).await.unwrap();
+    assert_eq!(store.context().await.unwrap().len(), 2);
+    assert_eq!(store.log_ids().await.unwrap(), ids);
+}

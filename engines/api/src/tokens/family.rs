@@ -45,6 +45,14 @@ impl ModelFamily {
         }
     }
 
+    /// Name of the encoding that texts are counted with.
+    pub fn encoding_name(self) -> &'static str {
+        match self {
+            Self::O200k | Self::Other => "o200k_base",
+            Self::Cl100k => "cl100k_base",
+        }
+    }
+
     pub(super) fn encoding(self) -> &'static bpe_openai::Tokenizer {
         match self {
             Self::O200k | Self::Other => bpe_openai::o200k_base(),

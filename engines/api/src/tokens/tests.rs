@@ -2,6 +2,10 @@ use super::corpus::{Seeded, base64, corpora, hex};
 use super::*;
 use crate::message::Omitted;
 
+mod reference;
+
+use reference::references;
+
 fn user(text: &str) -> Message {
     message(&serde_json::json!({"role": "user", "content": [{"type": "text", "text": text}]}))
 }
@@ -34,6 +38,105 @@ fn t01_estimates_of_every_corpus_are_within_a_tenth_of_the_truth() {
             }
         }
     }
+}
+
+#[test]
+fn t01_the_count_of_every_reference_text_is_that_of_openais_tokenizer() {
+    let references = references();
+    assert_eq!(references.len(), 12);
+    for reference in &references {
+        for (family, count) in reference.counts {
+            assert_eq!(
+                count_text(family, &reference.text),
+                count,
+                "{} {family:?}",
+                reference.name
+            );
+        }
+    }
+}
+
+#[test]
+fn t01_the_estimate_of_every_long_reference_text_is_within_a_tenth_of_openais_count() {
+    for reference in references() {
+        for (family, count) in reference.long_counts {
+            assert!(reference.long.len() > EXACT_BYTES);
+            let ratio = f64::from(count_text(family, &reference.long)) / f64::from(count);
+            let dense = ["hex", "uuid-log", "base64"].contains(&&*reference.name);
+            let least = if dense { 0.95 } else { 0.9 };
+            assert!(
+                (least..=1.1).contains(&ratio),
+                "{} {family:?}: {ratio}",
+                reference.name
+            );
+            let exact = tally_message(family, Precision::Exact, &user(&reference.long));
+            assert_eq!(exact.text.tokens, count, "{}", reference.name);
+        }
+    }
+}
+
+#[test]
+fn t03_the_sum_over_messages_is_openais_count_of_the_joined_prompt_plus_the_declared_overhead() {
+    let references = references();
+    for family in [ModelFamily::O200k, ModelFamily::Cl100k] {
+        let joined: u32 = references
+            .iter()
+            .flat_map(|reference| reference.counts)
+            .filter(|(of, _)| *of == family)
+            .map(|(_, count)| count)
+            .sum();
+        let messages = references.iter().map(|reference| user(&reference.text));
+        let sum: u32 = messages
+            .map(|message| estimate_message(family, &message))
+            .sum();
+        let overhead = MESSAGE_TOKENS * u32::try_from(references.len()).unwrap();
+        let difference = (f64::from(sum - overhead) / f64::from(joined) - 1.0).abs();
+        assert!(difference < 0.02, "{difference}");
+    }
+}
+
+#[test]
+fn a_tally_is_the_estimate_by_what_a_message_holds() {
+    let image = serde_json::json!({"type": "image", "data": base64(900), "mimeType": "image/png"});
+    let payloads = [
+        serde_json::json!({"role": "user", "content": [{"type": "text", "text": "hello world"}, image]}),
+        serde_json::json!({"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"},
+            {"type": "toolCall", "id": "c", "name": "read", "arguments": {"path": "a"}}]}),
+        serde_json::json!({"role": "bashExecution", "command": "ls", "output": "a b"}),
+        serde_json::json!({"role": "compactionSummary", "summary": "hello world"}),
+        serde_json::json!({"role": "tool", "content": [{"type": "tool_result", "content": "done"}]}),
+        serde_json::json!({"role": "user", "content": [{"type": "video", "data": "x"}]}),
+    ];
+    let mut sum = Tally::default();
+    for payload in &payloads {
+        let tally = tally_message(ModelFamily::Other, Precision::Estimate, &message(payload));
+        assert_eq!(tally.total(), estimate(payload), "{payload}");
+        sum = sum + tally;
+    }
+    let kinds = [
+        sum.text.tokens,
+        sum.thinking.tokens,
+        sum.commands.tokens,
+        sum.summary.tokens,
+        sum.images.tokens,
+    ];
+    assert_eq!(
+        kinds,
+        [
+            2 + tokens("done"),
+            tokens("hm"),
+            tokens("ls") + tokens("a b"),
+            2,
+            IMAGE_TOKENS
+        ]
+    );
+    let call = tokens("read") + tokens(r#"{"path":"a"}"#);
+    assert_eq!(sum.calls.tokens, call);
+    assert_eq!(
+        sum.framing.tokens,
+        6 * MESSAGE_TOKENS + TOOL_CALL_TOKENS + SUMMARY_TOKENS
+    );
+    assert_eq!(sum.text.bytes, 11 + 4);
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! What a payload weighs in a prompt.
 
+use std::ops::Add as _;
+
 use crate::header;
 use crate::json::{Cursor, JsonError, Kind, Text};
+use crate::tokens::tally::{Amount, Precision, Tally};
 use crate::tokens::{
-    IMAGE_TOKENS, MESSAGE_TOKENS, ModelFamily, SUMMARY_TOKENS, TOOL_CALL_TOKENS, count_json_text,
-    count_text,
+    IMAGE_TOKENS, MESSAGE_TOKENS, ModelFamily, SUMMARY_TOKENS, TOOL_CALL_TOKENS, clamp,
+    count_json_text, count_text,
 };
 
 /// Content inside content (a result block with blocks of its own) is opened this deep; what lies
@@ -12,42 +15,90 @@ use crate::tokens::{
 const MAX_DEPTH: usize = 4;
 
 /// Tokens of one payload; of bytes that are no message, tokens of the bytes.
-pub(super) fn payload(family: ModelFamily, payload: &[u8]) -> u32 {
+pub(super) fn payload(counter: Counter, payload: &[u8]) -> Tally {
     let mut weight = Weight {
-        family,
+        counter,
         ..Weight::default()
     };
     let outcome = weight.read(&mut Cursor::new(payload));
     if weight.excluded {
-        return 0;
+        return Tally::default();
     }
     let content = match (outcome, weight.total()) {
-        (Ok(()), Some(tokens)) => tokens,
-        (Ok(()), None) | (Err(_), _) => raw(family, payload),
+        (Ok(()), Some(tally)) => tally,
+        (Ok(()), None) | (Err(_), _) => other(counter.raw(payload)),
     };
-    content.saturating_add(MESSAGE_TOKENS)
+    content + Tally::framing(MESSAGE_TOKENS)
 }
 
-fn raw(family: ModelFamily, bytes: &[u8]) -> u32 {
-    count_text(family, &String::from_utf8_lossy(bytes))
+/// Counts texts for a family of models.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Counter {
+    pub(super) family: ModelFamily,
+    pub(super) precision: Precision,
+}
+
+impl Counter {
+    fn raw(self, bytes: &[u8]) -> Amount {
+        let text = String::from_utf8_lossy(bytes);
+        let tokens = match self.precision {
+            Precision::Estimate => count_text(self.family, &text),
+            Precision::Exact => clamp(self.family.encoding().count(&*text)),
+        };
+        Amount {
+            tokens,
+            bytes: text.len() as u64,
+        }
+    }
+
+    fn text(self, text: &Text<'_>) -> Amount {
+        match self.precision {
+            Precision::Estimate => Amount {
+                tokens: count_json_text(self.family, text),
+                bytes: text.raw().len() as u64,
+            },
+            Precision::Exact => self.raw(text.decode().as_bytes()),
+        }
+    }
+}
+
+fn text(text: Amount) -> Tally {
+    Tally {
+        text,
+        ..Tally::default()
+    }
+}
+
+fn commands(commands: Amount) -> Tally {
+    Tally {
+        commands,
+        ..Tally::default()
+    }
+}
+
+fn other(other: Amount) -> Tally {
+    Tally {
+        other,
+        ..Tally::default()
+    }
 }
 
 /// One slot a key: the last of duplicate keys wins.
 #[derive(Default)]
 struct Weight {
-    family: ModelFamily,
-    content: Option<u32>,
-    calls: Option<u32>,
-    summary: Option<u32>,
-    command: Option<u32>,
-    output: Option<u32>,
-    tool_name: Option<u32>,
+    counter: Counter,
+    content: Option<Tally>,
+    calls: Option<Tally>,
+    summary: Option<Tally>,
+    command: Option<Tally>,
+    output: Option<Tally>,
+    tool_name: Option<Tally>,
     excluded: bool,
 }
 
 impl Weight {
     /// The sum of what was found; none where the payload shows nothing that a model would read.
-    fn total(&self) -> Option<u32> {
+    fn total(&self) -> Option<Tally> {
         let parts = [
             self.content,
             self.calls,
@@ -55,11 +106,14 @@ impl Weight {
             self.command,
             self.output,
         ];
-        let sum = parts.into_iter().flatten().fold(0, u32::saturating_add);
+        let sum = parts
+            .into_iter()
+            .flatten()
+            .fold(Tally::default(), Tally::add);
         parts
             .iter()
             .any(Option::is_some)
-            .then(|| sum.saturating_add(self.tool_name.unwrap_or_default()))
+            .then(|| sum + self.tool_name.unwrap_or_default())
     }
 
     fn read(&mut self, cursor: &mut Cursor<'_>) -> Result<(), JsonError> {
@@ -70,15 +124,19 @@ impl Weight {
             } else if key.is("tool_calls") {
                 self.calls = self.legacy_calls(cursor)?;
             } else if key.is("summary") {
-                self.summary = self
-                    .text(cursor)?
-                    .map(|tokens| tokens.saturating_add(SUMMARY_TOKENS));
+                self.summary = self.text(cursor)?.map(|summary| {
+                    let summary = Tally {
+                        summary,
+                        ..Tally::default()
+                    };
+                    summary + Tally::framing(SUMMARY_TOKENS)
+                });
             } else if key.is("command") {
-                self.command = self.text(cursor)?;
+                self.command = self.text(cursor)?.map(commands);
             } else if key.is("output") {
-                self.output = self.text(cursor)?;
+                self.output = self.text(cursor)?.map(commands);
             } else if key.is("toolName") {
-                self.tool_name = self.text(cursor)?;
+                self.tool_name = self.text(cursor)?.map(text);
             } else if key.is("excludeFromContext") {
                 let span = cursor.skip_value()?;
                 self.excluded = cursor.raw(span) == b"true";
@@ -90,84 +148,106 @@ impl Weight {
     }
 
     /// A string's tokens; any other value is read over.
-    fn text(&self, cursor: &mut Cursor<'_>) -> Result<Option<u32>, JsonError> {
+    fn text(&self, cursor: &mut Cursor<'_>) -> Result<Option<Amount>, JsonError> {
         if cursor.kind()? == Kind::String {
-            return Ok(Some(count_json_text(self.family, &cursor.text()?)));
+            return Ok(Some(self.counter.text(&cursor.text()?)));
         }
         cursor.skip_value()?;
         Ok(None)
     }
 
     /// A string's tokens, or those of any other value as the JSON that it is.
-    fn text_or_json(&self, cursor: &mut Cursor<'_>) -> Result<u32, JsonError> {
+    fn text_or_json(&self, cursor: &mut Cursor<'_>) -> Result<Amount, JsonError> {
         if let Kind::String = cursor.kind()? {
-            return Ok(count_json_text(self.family, &cursor.text()?));
+            return Ok(self.counter.text(&cursor.text()?));
         }
         let span = cursor.skip_value()?;
-        Ok(raw(self.family, cursor.raw(span)))
+        Ok(self.counter.raw(cursor.raw(span)))
     }
 
-    fn content(&self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Option<u32>, JsonError> {
+    fn content(&self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Option<Tally>, JsonError> {
         match cursor.kind()? {
-            Kind::String => self.text(cursor),
+            Kind::String => Ok(self.text(cursor)?.map(text)),
             Kind::Null => cursor.skip_value().map(|_| None),
             Kind::Array if depth > 0 => {
-                let mut sum = 0u32;
+                let mut sum = Tally::default();
                 cursor.begin_array()?;
                 while cursor.next_element()? {
-                    sum = sum.saturating_add(self.block(cursor, depth - 1)?);
+                    sum = sum + self.block(cursor, depth - 1)?;
                 }
                 Ok(Some(sum))
             }
             Kind::Array | Kind::Object | Kind::Number | Kind::Bool => {
-                self.text_or_json(cursor).map(Some)
+                self.text_or_json(cursor).map(other).map(Some)
             }
         }
     }
 
-    fn block(&self, cursor: &mut Cursor<'_>, depth: usize) -> Result<u32, JsonError> {
+    fn block(&self, cursor: &mut Cursor<'_>, depth: usize) -> Result<Tally, JsonError> {
         match cursor.kind()? {
             Kind::Object => {}
-            Kind::Null => return cursor.skip_value().map(|_| 0),
+            Kind::Null => return cursor.skip_value().map(|_| Tally::default()),
             Kind::Array | Kind::String | Kind::Number | Kind::Bool => {
-                return self.text_or_json(cursor);
+                return self.text_or_json(cursor).map(text);
             }
         }
         let kind = block_type(cursor.clone())?;
         let start = cursor.offset();
-        let (mut name, mut body) = (0, 0);
+        let (mut name, mut body) = (Amount::default(), Amount::default());
+        let mut blocks = Tally::default();
         cursor.begin_object()?;
         while let Some(key) = cursor.next_key()? {
             match kind.part(&key) {
                 Part::Name => name = self.text_or_json(cursor)?,
                 Part::Body => body = self.text_or_json(cursor)?,
-                Part::Blocks => body = self.content(cursor, depth)?.unwrap_or_default(),
+                Part::Blocks => blocks = self.content(cursor, depth)?.unwrap_or_default(),
                 Part::Unread => {
                     cursor.skip_value()?;
                 }
             }
         }
+        let block = cursor.raw(start..cursor.offset());
         Ok(match kind {
-            BlockKind::Text | BlockKind::Thinking | BlockKind::Result => body,
-            BlockKind::Call => body.saturating_add(name).saturating_add(TOOL_CALL_TOKENS),
-            BlockKind::Image => IMAGE_TOKENS,
-            BlockKind::Unknown => raw(self.family, cursor.raw(start..cursor.offset())),
+            BlockKind::Text => text(body),
+            BlockKind::Thinking => Tally {
+                thinking: body,
+                ..Tally::default()
+            },
+            BlockKind::Result => blocks,
+            BlockKind::Call => {
+                let calls = Tally {
+                    calls: body + name,
+                    ..Tally::default()
+                };
+                calls + Tally::framing(TOOL_CALL_TOKENS)
+            }
+            BlockKind::Image => Tally {
+                images: Amount {
+                    tokens: IMAGE_TOKENS,
+                    bytes: block.len() as u64,
+                },
+                ..Tally::default()
+            },
+            BlockKind::Unknown => other(self.counter.raw(block)),
         })
     }
 
     /// `tool_calls[].function {name, arguments}`.
-    fn legacy_calls(&self, cursor: &mut Cursor<'_>) -> Result<Option<u32>, JsonError> {
+    fn legacy_calls(&self, cursor: &mut Cursor<'_>) -> Result<Option<Tally>, JsonError> {
         if cursor.kind()? != Kind::Array {
             return cursor.skip_value().map(|_| None);
         }
-        let mut sum = 0u32;
+        let mut calls = Amount::default();
         cursor.begin_array()?;
         while cursor.next_element()? {
             let span = cursor.skip_value()?;
             // The JSON of a call is its name, its arguments and its framing.
-            sum = sum.saturating_add(raw(self.family, cursor.raw(span)));
+            calls = calls + self.counter.raw(cursor.raw(span));
         }
-        Ok(Some(sum))
+        Ok(Some(Tally {
+            calls,
+            ..Tally::default()
+        }))
     }
 }
 

@@ -14,11 +14,8 @@ use contextwire_ledger::LedgerFile;
 
 use super::support::*;
 
-/// Instants at which a child is killed. More when `CONTEXTWIRE_LONG_TESTS` is set at build time.
-const KILLS: u64 = match option_env!("CONTEXTWIRE_LONG_TESTS") {
-    Some(_) => 50,
-    None => 10,
-};
+/// Seeded instants at which a child is killed.
+const KILLS: u64 = 50;
 const STORE: &str = "store=";
 const COMMITTED: &str = "committed ";
 const PREPARED: &str = "prepared ";

@@ -5,6 +5,7 @@
     reason = "a test may panic"
 )]
 
+mod busy;
 mod delegate;
 mod faults;
 mod idm;

@@ -158,3 +158,21 @@ fn no_corner_makes_a_conversion_panic_and_what_converts_is_stable() {
         }
     }
 }
+
+/// A host of that minor sends the same as is sent to an engine of that minor.
+#[test]
+fn what_a_host_of_an_older_minor_sends_means_something() {
+    let mut looked_at = 0;
+    for message in messages(&pool()) {
+        for corner in corners(&message) {
+            if !corner.name.starts_with("minor_") {
+                continue;
+            }
+            if let Some(outcome) = convert(message.name(), &corner.bytes) {
+                outcome.unwrap_or_else(|why| panic!("{} {}: {why}", message.name(), corner.name));
+                looked_at += 1;
+            }
+        }
+    }
+    assert!(looked_at > 30, "{looked_at}");
+}

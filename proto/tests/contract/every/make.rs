@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
+use contextwire_proto::limits::PROTOCOL;
 use prost::Message as _;
 use prost_reflect::{
     DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MapKey, MessageDescriptor,
@@ -45,7 +46,7 @@ pub(crate) fn corners(message: &MessageDescriptor) -> Vec<Corner> {
         let why = "enums have a number that nobody knows";
         corners.push(corner("unknown_numbers", why, &newer));
     }
-    if let Some((minor, older)) = projected(&whole) {
+    for (minor, older) in projected(&whole) {
         let why = format!("what an engine of minor {minor} is sent");
         corners.push(corner(&format!("minor_{minor}"), &why, &older));
     }
@@ -189,14 +190,19 @@ fn unknown_numbers(message: &MessageDescriptor) -> Option<DynamicMessage> {
     any.then_some(value)
 }
 
-/// The message as the oldest engine that knows it gets it, and that engine's minor; `None` where
+/// The message as each older engine that knows it gets it, with that engine's minor; none where
 /// nothing in it is newer, or it never goes to an engine.
-fn projected(whole: &DynamicMessage) -> Option<(u32, DynamicMessage)> {
+fn projected(whole: &DynamicMessage) -> Vec<(u32, DynamicMessage)> {
     let message = whole.descriptor();
-    let born = message.fields().filter_map(|field| since(&field)).min()?;
-    let mut older = whole.clone();
-    clear_newer(&mut older, born);
-    (older != *whole).then_some((born, older))
+    let Some(born) = message.fields().filter_map(|field| since(&field)).min() else {
+        return Vec::new();
+    };
+    let of_minor = |minor| {
+        let mut older = whole.clone();
+        clear_newer(&mut older, minor);
+        (older != *whole).then_some((minor, older))
+    };
+    (born..PROTOCOL.minor).filter_map(of_minor).collect()
 }
 
 fn clear_newer(value: &mut DynamicMessage, minor: u32) {

@@ -99,6 +99,12 @@ pub(super) fn messages() -> Vec<Vector> {
             },
         ),
         vector(
+            "message_every_wire_type_of_unknown_tag",
+            "fields of a newer minor are skipped by their type, whatever is in them",
+            named(USER, "e1"),
+        )
+        .with_every_wire_type(),
+        vector(
             "message_unknown_tag",
             "a field of a newer minor is skipped",
             named(USER, "e1"),
