@@ -45,76 +45,93 @@ async fn rest(talk: &mut Talk, mut more: bool) {
     }
 }
 
+/// What an engine saw of the uploads of one list, and when it goes on.
+#[derive(Clone, Default)]
+struct Uploads {
+    starts: Arc<Mutex<Vec<v1::AssembleStart>>>,
+    caught_up: Arc<Notify>,
+    host_gave_up: Arc<Notify>,
+}
+
+impl Uploads {
+    /// An engine that takes one part of the first upload, and every other upload whole.
+    fn engine(&self) -> Hostile {
+        let uploads = self.clone();
+        Hostile::new(move |talk| uploads.clone().take(talk))
+    }
+
+    async fn take(self, mut talk: Talk) {
+        let start = talk.start().await;
+        let update = start.transcript.clone().unwrap();
+        let nth = {
+            let mut starts = self.starts.lock().unwrap();
+            starts.push(start);
+            starts.len()
+        };
+        if nth == 1 {
+            return self.take_a_part(talk, update.list).await;
+        }
+        rest(&mut talk, update.more).await;
+        if nth == 2 {
+            talk.send(keeping(&[])).await;
+            self.caught_up.notify_one();
+        } else {
+            talk.send(keeping(&[(0, 60)])).await;
+        }
+    }
+
+    /// The host names its head, is asked for everything, and one part is taken.
+    async fn take_a_part(&self, mut talk: Talk, list: i32) {
+        let need = v1::NeedTranscript {
+            seq: 2,
+            list,
+            have: Vec::new(),
+        };
+        talk.send(EngineFrame::NeedTranscript(need)).await;
+        let part = talk.update().await;
+        talk.send(applied(&part)).await;
+        // It does not read until the host has given up. What stays unread takes room that the
+        // connection has for all its calls.
+        self.host_gave_up.notified().await;
+        while talk.next().await.is_some() {}
+    }
+
+    /// How much of the list the newest upload started from.
+    fn newest_base(&self) -> u64 {
+        self.starts.lock().unwrap().last().map(base).unwrap()
+    }
+}
+
+fn base(start: &v1::AssembleStart) -> u64 {
+    let update = start.transcript.as_ref().unwrap();
+    update.base.as_ref().unwrap().count
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn r3_4_an_upload_that_misses_its_deadline_goes_on_beside_from_the_last_applied_part() {
-    let (place, list) = (Place::new(), large());
-    let starts = Arc::new(Mutex::new(Vec::new()));
-    let (caught_up, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let (noted, told) = (Arc::clone(&starts), Arc::clone(&caught_up));
-    let woken = Arc::clone(&go_on);
-    let engine = Hostile::new(move |mut talk| {
-        let (noted, told) = (Arc::clone(&noted), Arc::clone(&told));
-        let woken = Arc::clone(&woken);
-        async move {
-            let start = talk.start().await;
-            let update = start.transcript.clone().unwrap();
-            let nth = {
-                let mut starts = noted.lock().unwrap();
-                starts.push(start);
-                starts.len()
-            };
-            if nth == 1 {
-                // The host names its head, and is asked for everything.
-                let need = v1::NeedTranscript {
-                    seq: 2,
-                    list: update.list,
-                    have: Vec::new(),
-                };
-                talk.send(EngineFrame::NeedTranscript(need)).await;
-                let part = talk.update().await;
-                talk.send(applied(&part)).await;
-                // It does not read until the host has given up. What stays unread takes room that
-                // the connection has for all its calls.
-                woken.notified().await;
-                while talk.next().await.is_some() {}
-                return;
-            }
-            rest(&mut talk, update.more).await;
-            if nth == 2 {
-                talk.send(keeping(&[])).await;
-                told.notify_one();
-            } else {
-                talk.send(keeping(&[(0, 60)])).await;
-            }
-        }
-    });
-    let _engine = engine.serve_at(&place).await;
+    let (place, list, uploads) = (Place::new(), large(), Uploads::default());
+    let _engine = uploads.engine().serve_at(&place).await;
     let client = place.client_with(&options());
     client.engine().await.unwrap();
     let late = origin_of(&client, &list, SHORT).await;
     assert_eq!(late, in_process("SYNCING"));
-    go_on.notify_one();
-    soon(caught_up.notified()).await;
+    uploads.host_gave_up.notify_one();
+    soon(uploads.caught_up.notified()).await;
 
-    let base = |start: &v1::AssembleStart| {
-        let update = start.transcript.as_ref().unwrap();
-        update.base.as_ref().unwrap().count
-    };
     // The client may not have read the last word of the upload yet: until then it goes on from what
     // was applied, and never from less.
     let mut after = 0;
     while after < 60 {
         let next = origin_of(&client, &list, PATIENT).await;
         assert_eq!(next.0, ServedBy::Engine("hostile".to_owned()));
-        let last = starts.lock().unwrap().last().map(base).unwrap();
-        assert!(last > 0 && last >= after, "{last} after {after}");
-        after = last;
+        let newest = uploads.newest_base();
+        assert!(newest > 0 && newest >= after, "{newest} after {after}");
+        after = newest;
     }
-    let starts = starts.lock().unwrap();
-    let beside = &starts[1];
+    let beside = uploads.starts.lock().unwrap()[1].clone();
     assert_eq!(beside.site, i32::from(v1::AssembleSite::Sync));
     assert!(
-        (1..60).contains(&base(beside)),
+        (1..60).contains(&base(&beside)),
         "goes on, and not from zero"
     );
 }
