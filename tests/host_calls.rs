@@ -324,7 +324,7 @@ async fn r7_2_a_hook_whose_engine_died_is_closed_and_its_rewrite_is_not_made_aga
         }
     });
     let running = place.serve(engine.clone()).await;
-    let client = place.client();
+    let client = place.direct();
     let mut call = Call::new(session("s"), Maintain::default().into(), PATIENT);
     call.host = Host::new(Arc::<Slow>::clone(&slow));
     let first = tokio::spawn({

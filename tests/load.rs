@@ -73,7 +73,7 @@ async fn a_hook_over_the_limit_is_refused_and_describe_and_health_are_not() {
         let gate = Gate::new();
         let two = options(|options| options.max_hooks = 2);
         let _running = place.serve_with(gate.engine(), two).await;
-        let (stub, client) = (stub(&place.target()), place.client());
+        let (stub, client) = (stub(&place.target()), place.direct());
         let mut held = [
             RawAssemble::start(&stub, start_in("a", &transcript(3))).await,
             RawAssemble::start(&stub, start_in("b", &transcript(3))).await,

@@ -76,7 +76,7 @@ impl Walk {
         let place = Place::new();
         let engine = Walker::new();
         let log: Transcript = (0..SHARED).map(written).collect();
-        let hosts = [0, 1].map(|_| Host::new(place.client(), log.clone()));
+        let hosts = [0, 1].map(|_| Host::new(place.direct(), log.clone()));
         let running = Some(serve(&place, &engine).await);
         Self {
             place,
@@ -96,7 +96,7 @@ impl Walk {
             Step::Call(call) => self.calls(&[(host, call)]).await,
             Step::HostRestarts => {
                 let host = &mut self.hosts[host];
-                host.client = self.place.client();
+                host.client = self.place.direct();
                 host.book = Book::default();
                 host.stale = false;
             }
