@@ -38,9 +38,13 @@ async fn br_166_an_engine_that_is_away_is_left_alone_and_takes_over_again_by_its
         let running = place.serve(TestEngine::keep()).await;
         assert_eq!(origin(&client).await, by_engine());
         running.kill().await;
-        assert_eq!(origin(&client).await, in_process("UNREACHABLE"));
-        assert_eq!(origin(&client).await, in_process("UNREACHABLE"));
-        assert_eq!(origin(&client).await, in_process("BREAKER_OPEN"));
+        // A call that finds its connection broken makes another one, and so may fail twice.
+        let mut seen = vec![origin(&client).await];
+        while seen.last() == Some(&in_process("UNREACHABLE")) {
+            seen.push(origin(&client).await);
+        }
+        assert_eq!(seen.pop(), Some(in_process("BREAKER_OPEN")));
+        assert!((1..=2).contains(&seen.len()), "{seen:?}");
         let engine = TestEngine::keep();
         let _running = place.serve(engine.clone()).await;
         soon(async { while origin(&client).await != by_engine() {} }).await;
