@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use contextwire_client::EngineClient;
-use contextwire_engine::{Assemble, Assembled, Hook, HookId, Ingest, Reply, Session};
+use contextwire_engine::{
+    Assemble, Assembled, Effect, Hook, HookId, Ingest, Order, Reply, Session,
+};
 use contextwire_legacy::LegacyEngine;
 use contextwire_proto::call::CallContext;
 use contextwire_proto::convert::{AssembleResult, AssembleStart, IngestRequest};
@@ -107,8 +109,15 @@ fn result(request: &Assemble) -> v1::AssembleResponse {
     .into()
 }
 
-fn call(hook: Hook, session: &Session) -> CallContext {
+/// The call as our client's first one of a session says it: reads carry the session's number,
+/// everything else counts.
+fn call(hook: Hook, session: &Session, client: &EngineClient) -> CallContext {
+    let counts = hook.profile().effect != Effect::Read;
     CallContext {
+        order: Some(Order {
+            host_epoch: client.host_epoch(),
+            session_seq: Some(u64::from(counts)),
+        }),
         budget: Some(limits::share(hook.profile().deadline)),
         ..CallContext::new(HookId::mint(), session.clone())
     }
@@ -135,7 +144,7 @@ impl OurIngest {
     /// The request on the wire.
     fn wire(&self) -> v1::IngestRequest {
         IngestRequest {
-            call: call(Hook::Ingest, &self.session),
+            call: call(Hook::Ingest, &self.session, &self.client),
             request: self.request.clone(),
         }
         .into()
@@ -207,7 +216,7 @@ impl OurAssemble {
             }),
         };
         let start = AssembleStart {
-            call: call(Hook::Assemble, &self.session),
+            call: call(Hook::Assemble, &self.session, &self.client),
             request: self.request.clone(),
             update,
         };
