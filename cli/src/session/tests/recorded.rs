@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use crate::session::{HistoryView, Session, Strictness, read};
+use bytes::Bytes;
+
+use crate::session::{HistoryView, Session, Strictness, Target, read, read_from};
 
 fn recorded(path: &str, strictness: Strictness) -> Option<Session> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -127,11 +129,33 @@ fn a_fork_of_codex_reads_with_the_part_of_its_parent() {
 
 #[test]
 fn pages_of_openclaws_reader_read_without_a_problem() {
-    for (page, messages) in [(0, 2), (2, 4), (4, 1), (6, 3)] {
+    for (page, messages) in [(0, 2), (2, 4), (4, 1), (6, 4)] {
         let path = format!("samples/openclaw-delta-page-{page}.json");
         let Some(session) = recorded(&path, Strictness::Strict) else {
             return;
         };
         assert_eq!(session.view(HistoryView::Full).messages().count(), messages);
+    }
+}
+
+#[test]
+fn what_hosts_wrote_is_the_same_conversation_in_openclaws_form() {
+    for path in [
+        "transcripts/coding-session-990.jsonl",
+        "samples/openclaw-transcript-events.jsonl",
+        "samples/codex-rollout.jsonl",
+        "samples/codex-rollout-fork.jsonl",
+    ] {
+        let Some(session) = recorded(path, Strictness::Lenient) else {
+            return;
+        };
+        let mut written = Vec::new();
+        session.export(Target::OpenClaw, &mut written).unwrap();
+        let tree = read_from(&written[..], Strictness::Strict).unwrap();
+        let payloads = |session: &Session| -> Vec<Bytes> {
+            let view = session.view(HistoryView::Full);
+            view.messages().map(|m| m.payload().clone()).collect()
+        };
+        assert_eq!(payloads(&tree), payloads(&session), "{path}");
     }
 }
