@@ -20,6 +20,7 @@ mod generate;
 mod kind;
 mod line;
 mod message;
+mod node;
 mod open;
 mod page;
 mod parse;

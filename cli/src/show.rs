@@ -75,7 +75,7 @@ pub fn entries(session: &Session, limit: usize) -> ShownEntries {
         role: entry.message().map(|message| message.role().to_owned()),
         active: active.contains(&std::ptr::from_ref(*entry)),
         time_ms: entry.timestamp_ms(),
-        bytes: entry.json().len() as u64,
+        bytes: entry.size(),
         text: entry
             .message()
             .map_or_else(String::new, |message| start(message.payload())),

@@ -59,7 +59,7 @@ fn entries(session: &Session) -> Vec<EntriesOfType> {
     for entry in session.entries() {
         let row = by_type.entry(entry.entry_type()).or_default();
         row.entries += 1;
-        row.bytes += entry.json().len() as u64;
+        row.bytes += entry.size();
     }
     let mut rows: Vec<_> = by_type
         .into_iter()

@@ -6,12 +6,13 @@
 //! added; what it took over is read from its parents ([`lineage`]).
 
 mod answer;
-mod compaction;
 mod content;
 mod item;
 mod lineage;
+mod past;
 mod record;
 mod rollout;
+mod tags;
 
 pub(super) use record::is_record;
 pub(super) use rollout::Rollout;

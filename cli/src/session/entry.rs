@@ -38,12 +38,13 @@ pub struct Model {
 pub struct Entry {
     pub(super) line: u64,
     pub(super) id: Option<Arc<str>>,
-    pub(super) tag: String,
+    pub(super) tag: Arc<str>,
     pub(super) timestamp_ms: Option<i64>,
     pub(super) parent: Parent,
     pub(super) side: bool,
     pub(super) kind: Kind,
     pub(super) json: Bytes,
+    pub(super) size: u64,
 }
 
 impl Entry {
@@ -68,10 +69,15 @@ impl Entry {
         self.timestamp_ms
     }
 
-    /// The entry or record as its host wrote it. Where a message is made of several records, the
-    /// first of them.
+    /// The entry or record as its host wrote it; empty for records of Codex that became a message,
+    /// which would stand twice in memory.
     pub fn json(&self) -> &Bytes {
         &self.json
+    }
+
+    /// Bytes of it in the file. Where a message is made of several records, of the first of them.
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
     /// The message that a model sees for this entry. A compaction's is its summary, which stands at

@@ -21,11 +21,6 @@ impl<'a> Fields<'a> {
         serde_json::from_str(json)
     }
 
-    /// The fields in file order, repeated ones as well.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        self.0.iter().map(|(name, value)| (&**name, *value))
-    }
-
     pub(super) fn get(&self, key: &str) -> Option<&'a RawValue> {
         self.0
             .iter()
@@ -46,6 +41,11 @@ impl<'a> Fields<'a> {
 
     /// The text of a string field; `None` for any other type.
     pub(super) fn text(&self, key: &str) -> Option<String> {
+        self.word(key).map(Cow::into_owned)
+    }
+
+    /// The same, not copied where it has no escapes.
+    pub(super) fn word(&self, key: &str) -> Option<Cow<'a, str>> {
         text(self.get(key)?)
     }
 
@@ -73,10 +73,10 @@ impl<'a> Fields<'a> {
 }
 
 /// The text of a JSON string, lone surrogates replaced; `None` for any other type.
-pub(super) fn text(value: &RawValue) -> Option<String> {
+pub(super) fn text(value: &RawValue) -> Option<Cow<'_, str>> {
     serde_json::from_str::<Text<'_>>(value.get())
         .ok()
-        .map(|text| text.0.into_owned())
+        .map(|text| text.0)
 }
 
 /// The elements of a JSON array; `None` for any other type.
@@ -95,7 +95,7 @@ impl<'de> Deserialize<'de> for Fields<'de> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields = Vec::new();
+                let mut fields = Vec::with_capacity(8);
                 while let Some(name) = map.next_key::<Text<'_>>()? {
                     fields.push((name.into_key()?, map.next_value()?));
                 }

@@ -79,6 +79,32 @@ impl<R: BufRead> Lines<R> {
 
     /// The next line; `None` at the end of the input.
     pub(super) fn next_line(&mut self) -> io::Result<Option<Line>> {
+        // Nearly all lines lie whole in the buffer: copied once, in memory of their size.
+        let buffered = self.input.fill_buf()?;
+        let end = memchr::memchr(b'\n', buffered).filter(|end| (*end as u64) < self.limit);
+        let Some(end) = end else {
+            return self.long_line();
+        };
+        let text = buffered.get(..end).unwrap_or_default();
+        let text = Bytes::copy_from_slice(text.strip_suffix(b"\r").unwrap_or(text));
+        self.input.consume(end + 1);
+        self.number += 1;
+        Ok(Some(self.line(text, true)))
+    }
+
+    fn line(&self, mut text: Bytes, terminated: bool) -> Line {
+        if self.number == 1 && text.starts_with(BYTE_ORDER_MARK) {
+            text = text.slice(BYTE_ORDER_MARK.len()..);
+        }
+        Line {
+            number: self.number,
+            body: Body::Text(text),
+            terminated,
+        }
+    }
+
+    /// A line that is read in parts, or the last one.
+    fn long_line(&mut self) -> io::Result<Option<Line>> {
         let mut text = Vec::new();
         let read = (&mut self.input)
             .take(self.limit)
@@ -105,15 +131,7 @@ impl<R: BufRead> Lines<R> {
         if text.last() == Some(&b'\r') {
             text.pop();
         }
-        let mut text = Bytes::from(text);
-        if self.number == 1 && text.starts_with(BYTE_ORDER_MARK) {
-            text = text.slice(BYTE_ORDER_MARK.len()..);
-        }
-        Ok(Some(Line {
-            number: self.number,
-            body: Body::Text(text),
-            terminated,
-        }))
+        Ok(Some(self.line(Bytes::from(text), terminated)))
     }
 
     /// Drops everything up to and including the next line feed; how much that was, and whether
@@ -176,6 +194,27 @@ mod tests {
     #[test]
     fn a_last_line_of_exactly_the_limit_is_kept() {
         assert_eq!(lines(b"0123", 4), [(1, Ok(b"0123".to_vec()), false)]);
+    }
+
+    #[test]
+    fn a_line_is_the_same_wherever_the_buffer_ends() {
+        let input = b"\xef\xbb\xbfabc\r\n\nlong line\r\nend";
+        let whole = lines(input, 100);
+        for capacity in 1..input.len() {
+            let mut lines = Lines::new(io::BufReader::with_capacity(capacity, &input[..]), 100);
+            for (number, body, terminated) in &whole {
+                let line = lines.next_line().unwrap().unwrap();
+                let Body::Text(text) = &line.body else {
+                    panic!("{capacity}")
+                };
+                assert_eq!(
+                    (&line.number, &Ok(text.to_vec()), &line.terminated),
+                    (number, body, terminated),
+                    "{capacity}"
+                );
+            }
+            assert!(lines.next_line().unwrap().is_none());
+        }
     }
 
     #[test]

@@ -120,7 +120,7 @@ fn read_entry(place: &Place, json: &Bytes) -> Result<Entry, Reason> {
     Ok(Entry {
         line: place.line,
         id,
-        tag: "message".to_owned(),
+        tag: Arc::from("message"),
         timestamp_ms,
         parent: Parent::Absent,
         side: false,
@@ -129,5 +129,6 @@ fn read_entry(place: &Place, json: &Bytes) -> Result<Entry, Reason> {
             excluded: body.is_true("excludeFromContext"),
         },
         json: json.clone(),
+        size: json.len() as u64,
     })
 }

@@ -11,6 +11,7 @@ use super::entry::{Entry, FirstKept, Header, Kind, Model, Parent};
 use super::field::{self, Fields};
 use super::line::{Body, Line};
 use super::message::{ContextMessage, Origin};
+use super::node::Node;
 use super::problem::Reason;
 
 /// A line that was understood.
@@ -174,12 +175,13 @@ fn entry(
         Entry {
             line,
             id,
-            tag: entry_type,
+            tag: entry_type.into(),
             timestamp_ms,
             parent,
             side,
             kind,
             json: bytes.clone(),
+            size: bytes.len() as u64,
         },
         reason,
     )
@@ -209,9 +211,10 @@ fn kind(
 
 fn message(fields: &Fields<'_>, bytes: &Bytes, origin: Origin) -> Option<Kind> {
     let payload = fields.get("message")?;
-    let body = Fields::parse(payload.get()).ok()?;
-    let role = body.text("role").unwrap_or_default();
-    let excluded = body.is_true("excludeFromContext");
+    // The line was checked as a whole.
+    let body = Node::parse(payload.get(), 1).filter(Node::is_object)?;
+    let role = body.text_of("role").unwrap_or_default().into_owned();
+    let excluded = body.raw("excludeFromContext") == Some(b"true");
     // A slice of the line: the payload keeps the file's bytes and is not copied.
     let payload = bytes.slice_ref(payload.get().as_bytes());
     Some(Kind::Message {
@@ -280,7 +283,7 @@ fn reference(value: Option<&RawValue>) -> Parent {
         return Parent::Root;
     }
     match field::text(value) {
-        Some(id) if !id.trim().is_empty() => Parent::Id(id),
+        Some(id) if !id.trim().is_empty() => Parent::Id(id.into_owned()),
         Some(_) | None => Parent::Malformed,
     }
 }

@@ -41,7 +41,7 @@ pub fn pieces(payload: &[u8]) -> Vec<Piece> {
     pieces.extend(message.text("summary").map(Piece::Text));
     if let Some(content) = message.get("content") {
         match (text(content), elements(content)) {
-            (Some(said), _) => pieces.push(Piece::Text(said)),
+            (Some(said), _) => pieces.push(Piece::Text(said.into_owned())),
             (None, Some(blocks)) => pieces.extend(blocks.into_iter().map(block)),
             (None, None) => pieces.push(Piece::Json(content.get().to_owned())),
         }
@@ -52,7 +52,7 @@ pub fn pieces(payload: &[u8]) -> Vec<Piece> {
 fn block(block: &RawValue) -> Piece {
     let as_it_is = || Piece::Json(block.get().to_owned());
     let Ok(fields) = Fields::parse(block.get()) else {
-        return text(block).map_or_else(as_it_is, Piece::Text);
+        return text(block).map_or_else(as_it_is, |text| Piece::Text(text.into_owned()));
     };
     let kind = fields.text("type").unwrap_or_default();
     match kind.as_str() {

@@ -1,21 +1,28 @@
 //! The content of a rollout's items as OpenClaw's blocks; texts are copied as they stand.
 
 use contextwire_engine::json::{ObjectWriter, quote};
-use serde_json::value::RawValue;
 
-use super::super::field::{Fields, elements, text};
+use super::super::field::Fields;
+use super::super::node::Node;
 
 /// Blocks of a content on their way, in one text: items are as large as the output of tools.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Blocks(String);
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self("[".to_owned())
+    }
+}
 
 impl Blocks {
     /// Those of a content. A string is one text; anything else that is no array has none.
-    pub(super) fn of(content: &RawValue) -> Self {
-        let mut blocks = Self(String::with_capacity(content.get().len() + 64));
-        match elements(content) {
-            Some(elements) => elements.into_iter().for_each(|block| blocks.add(block)),
-            None if text(content).is_some() => blocks.text(content.get()),
+    pub(super) fn of(content: &Node<'_>) -> Self {
+        let mut blocks = Self(String::with_capacity(content.json().len() + 64));
+        blocks.0.push('[');
+        match content.elements() {
+            Some(elements) => elements.iter().for_each(|block| blocks.add(block)),
+            None if content.is_text() => blocks.text(content.json()),
             None => {}
         }
         blocks
@@ -29,10 +36,10 @@ impl Blocks {
 
     /// Those of another content behind these.
     pub(super) fn append(&mut self, other: Self) {
-        if self.0.is_empty() {
+        if self.is_empty() {
             self.0 = other.0;
-        } else if !other.0.is_empty() {
-            self.push(&other.0);
+        } else if !other.is_empty() {
+            self.push(other.0.get(1..).unwrap_or_default());
         }
     }
 
@@ -44,35 +51,35 @@ impl Blocks {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        self.0.len() == 1
+    }
+
     fn separate(&mut self) {
-        if !self.0.is_empty() {
+        if !self.is_empty() {
             self.0.push(',');
         }
     }
 
     /// The JSON array.
     pub(super) fn finish(mut self) -> String {
-        self.0.insert(0, '[');
         self.0.push(']');
         self.0
     }
 
     /// A block of an unknown type stays as it is.
-    fn add(&mut self, block: &RawValue) {
-        let Ok(fields) = Fields::parse(block.get()) else {
-            return self.push(block.get());
-        };
-        let kind = fields.text("type").unwrap_or_default();
-        let said = match kind.as_str() {
-            "input_text" | "output_text" | "text" => fields.get("text"),
-            "refusal" => fields.get("refusal"),
+    fn add(&mut self, block: &Node<'_>) {
+        let kind = block.text_of("type").unwrap_or_default();
+        let said = match &*kind {
+            "input_text" | "output_text" | "text" => block.get("text"),
+            "refusal" => block.get("refusal"),
             _ => None,
         };
-        let url = || fields.text("image_url").filter(|_| kind == "input_image");
+        let url = || block.text_of("image_url").filter(|_| kind == "input_image");
         match (said, url()) {
-            (Some(said), _) => self.text(said.get()),
+            (Some(said), _) => self.text(said.json()),
             (None, Some(url)) => self.push(&image(&url)),
-            (None, None) => self.push(block.get()),
+            (None, None) => self.push(block.json()),
         }
     }
 }
@@ -90,15 +97,15 @@ fn image(url: &str) -> String {
 }
 
 /// The arguments of a call: the object that the string holds, else the string under `input`.
-pub(super) fn arguments(value: Option<&RawValue>) -> String {
+pub(super) fn arguments(value: Option<&Node<'_>>) -> String {
     let Some(value) = value else {
         return "{}".to_owned();
     };
-    match text(value) {
+    match value.text() {
         // Outside its strings JSON may have line feeds, which a line of a file cannot.
         Some(inner) if Fields::parse(&inner).is_ok() => inner.trim().replace(['\n', '\r'], " "),
-        None if Fields::parse(value.get()).is_ok() => value.get().to_owned(),
-        Some(_) | None => format!("{{{}:{}}}", quote("input"), value.get()),
+        None if value.is_object() => value.json().to_owned(),
+        Some(_) | None => format!("{{{}:{}}}", quote("input"), value.json()),
     }
 }
 
@@ -111,8 +118,8 @@ pub(super) fn written(object: ObjectWriter) -> String {
 mod tests {
     use super::*;
 
-    fn raw(json: &str) -> Box<RawValue> {
-        RawValue::from_string(json.to_owned()).unwrap()
+    fn raw(json: &str) -> Node<'_> {
+        Node::parse(json, 9).unwrap()
     }
 
     #[test]

@@ -3,9 +3,8 @@
 use bytes::Bytes;
 use contextwire_client::store::derived;
 use contextwire_engine::json::{ObjectWriter, quote};
-use serde_json::value::RawValue;
 
-use super::super::field::{Fields, elements, text};
+use super::super::node::Node;
 use super::content::{Blocks, arguments, written};
 
 /// What begins a message that Codex itself puts in the user's name, where no kind says so.
@@ -19,6 +18,9 @@ const CONTEXT_MARKS: [&str; 8] = [
     "<subagent_notification>",
     "<instructions>",
 ];
+
+/// Bytes of a message around its content, roughly.
+pub(super) const ENVELOPE: usize = 256;
 
 /// A line feed as JSON has it.
 const LINE_FEED: &str = r"\n";
@@ -59,7 +61,7 @@ pub(super) struct Circumstances<'a> {
     pub(super) tool_of: &'a dyn Fn(&str) -> Option<String>,
 }
 
-pub(super) fn read(item_type: &str, fields: &Fields<'_>, at: &Circumstances<'_>) -> Item {
+pub(super) fn read(item_type: &str, fields: &Node<'_>, at: &Circumstances<'_>) -> Item {
     match item_type {
         "message" => message(fields, at),
         "reasoning" => Item::Part(Part {
@@ -99,7 +101,7 @@ pub(super) fn read(item_type: &str, fields: &Fields<'_>, at: &Circumstances<'_>)
 }
 
 /// A message from one agent to another, which the recipient's model reads.
-pub(super) fn between_agents(fields: &Fields<'_>, at: &Circumstances<'_>) -> Item {
+pub(super) fn between_agents(fields: &Node<'_>, at: &Circumstances<'_>) -> Item {
     match fields.get("content") {
         Some(content) => custom(
             "codex.agent_message",
@@ -111,11 +113,11 @@ pub(super) fn between_agents(fields: &Fields<'_>, at: &Circumstances<'_>) -> Ite
     }
 }
 
-fn message(fields: &Fields<'_>, at: &Circumstances<'_>) -> Item {
+fn message(fields: &Node<'_>, at: &Circumstances<'_>) -> Item {
     let Some(content) = fields.get("content") else {
         return Item::Malformed("content");
     };
-    match fields.text("role").as_deref() {
+    match fields.text_of("role").as_deref() {
         Some("assistant") => Item::Part(Part {
             blocks: Blocks::of(content),
             call: None,
@@ -124,9 +126,10 @@ fn message(fields: &Fields<'_>, at: &Circumstances<'_>) -> Item {
             custom("codex.context", &Blocks::of(content).finish(), None, at)
         }
         Some("user") => {
-            let payload = ObjectWriter::new()
+            let content = Blocks::of(content).finish();
+            let payload = ObjectWriter::with_capacity(content.len() + ENVELOPE)
                 .text("role", "user")
-                .json("content", Blocks::of(content).finish().as_bytes());
+                .json("content", content.as_bytes());
             Item::Message("user", finish(payload, at))
         }
         Some("developer") => custom("codex.developer", &Blocks::of(content).finish(), None, at),
@@ -142,23 +145,16 @@ fn one(block: &str) -> Blocks {
 }
 
 /// Whether Codex wrote a message in the user's name: surroundings, instructions, a summary.
-fn is_context(fields: &Fields<'_>, content: &RawValue) -> bool {
-    let passthrough = fields.object("internal_chat_message_metadata_passthrough");
-    let kinds = passthrough
-        .as_ref()
-        .and_then(|meta| meta.get("content_item_kinds"));
-    let kinds: Vec<String> = kinds
-        .and_then(elements)
-        .into_iter()
-        .flatten()
-        .filter_map(text)
-        .collect();
+fn is_context(fields: &Node<'_>, content: &Node<'_>) -> bool {
+    let passthrough = fields.get("internal_chat_message_metadata_passthrough");
+    let kinds = passthrough.and_then(|meta| meta.get("content_item_kinds")?.elements());
+    let kinds: Vec<_> = kinds.into_iter().flatten().filter_map(Node::text).collect();
     if !kinds.is_empty() {
         return kinds
             .iter()
             .all(|kind| kind != "unknown" && !kind.starts_with("user."));
     }
-    starts_with_a_mark(content.get())
+    starts_with_a_mark(content.json())
 }
 
 /// Looks at the JSON itself, which begins with the first text: whole contents are long.
@@ -192,21 +188,18 @@ fn custom(kind: &str, content: &str, details: Option<&str>, at: &Circumstances<'
     Item::Message("custom", derived::custom_message(field, at.timestamp_ms))
 }
 
-fn thinking(fields: &Fields<'_>) -> String {
-    let mut texts: Vec<&RawValue> = Vec::new();
-    let parsed: Vec<Fields<'_>> = ["summary", "content"]
+fn thinking(fields: &Node<'_>) -> String {
+    let parts = ["summary", "content"]
         .into_iter()
-        .filter_map(|key| elements(fields.get(key)?))
-        .flatten()
-        .filter_map(|block| Fields::parse(block.get()).ok())
-        .collect();
-    texts.extend(parsed.iter().filter_map(|block| block.get("text")));
+        .filter_map(|key| fields.get(key)?.elements())
+        .flatten();
+    let texts: Vec<&Node<'_>> = parts.filter_map(|part| part.get("text")).collect();
     let thinking = match texts.as_slice() {
         [] => "\"\"".to_owned(),
         // The only one keeps its bytes.
-        [one] => one.get().to_owned(),
+        [one] => one.json().to_owned(),
         many => {
-            let many: Vec<_> = many.iter().filter_map(|one| text(one)).collect();
+            let many: Vec<_> = many.iter().filter_map(|one| one.text()).collect();
             quote(&many.join("\n\n"))
         }
     };
@@ -221,69 +214,68 @@ fn thinking(fields: &Fields<'_>) -> String {
     )
 }
 
-fn input(input: Option<&RawValue>) -> String {
+fn input(input: Option<&Node<'_>>) -> String {
     match input {
-        Some(input) => format!("{{\"input\":{}}}", input.get()),
+        Some(input) => format!("{{\"input\":{}}}", input.json()),
         None => "{}".to_owned(),
     }
 }
 
-fn call(fields: &Fields<'_>, name: Option<&RawValue>, arguments: &str) -> Item {
+fn call(fields: &Node<'_>, name: Option<&Node<'_>>, arguments: &str) -> Item {
     let id = fields
         .get("call_id")
-        .filter(|id| text(id).is_some())
+        .filter(|id| id.is_text())
         .or_else(|| fields.get("id"));
-    let Some(id) = id.filter(|id| text(id).is_some()) else {
+    let Some(id) = id.filter(|id| id.is_text()) else {
         return Item::Malformed("call_id");
     };
-    let tool = name.map_or_else(|| quote("local_shell"), |name| name.get().to_owned());
+    let tool = name.map_or_else(|| quote("local_shell"), |name| name.json().to_owned());
     let block = ObjectWriter::new()
         .text("type", "toolCall")
-        .json("id", id.get().as_bytes())
+        .json("id", id.json().as_bytes())
         .json("name", tool.as_bytes())
         .json("arguments", arguments.as_bytes());
     Item::Part(Part {
         blocks: one(&written(block)),
-        call: text(id).map(|id| Call { id, tool }),
+        call: id.text().map(|id| Call {
+            id: id.into_owned(),
+            tool,
+        }),
     })
 }
 
-fn result(fields: &Fields<'_>, at: &Circumstances<'_>) -> Item {
+fn result(fields: &Node<'_>, at: &Circumstances<'_>) -> Item {
     let (Some(id), Some(output)) = (fields.get("call_id"), fields.get("output")) else {
         return Item::Malformed("call_id");
     };
-    let tool = text(id).and_then(|id| (at.tool_of)(&id));
-    let as_object = Fields::parse(output.get()).ok();
-    let failed = as_object.as_ref().is_some_and(|output| {
-        output
-            .get("success")
-            .is_some_and(|success| success.get() == "false")
-    });
-    let content = match as_object.as_ref().map(|output| output.get("content")) {
+    let tool = id.text().and_then(|id| (at.tool_of)(&id));
+    let as_object = Some(output).filter(|output| output.is_object());
+    let failed = as_object.is_some_and(|output| output.raw("success") == Some(b"false"));
+    let content = match as_object.map(|output| output.get("content")) {
         Some(Some(content)) => Blocks::of(content),
         // JSON of any other form is the text that a model reads.
         Some(None) => {
             let mut blocks = Blocks::default();
-            blocks.text(&quote(output.get()));
+            blocks.text(&quote(output.json()));
             blocks
         }
         None => Blocks::of(output),
     };
     let content = content.finish();
-    let payload = ObjectWriter::new()
+    let payload = ObjectWriter::with_capacity(content.len() + ENVELOPE)
         .text("role", "toolResult")
-        .json("toolCallId", id.get().as_bytes())
+        .json("toolCallId", id.json().as_bytes())
         .maybe("toolName", tool.as_deref().map(str::as_bytes))
         .json("content", content.as_bytes())
         .json("isError", if failed { b"true" } else { b"false" });
     Item::Message("toolResult", finish(payload, at))
 }
 
-fn item_json(item_type: &str, fields: &Fields<'_>) -> String {
+fn item_json(item_type: &str, fields: &Node<'_>) -> String {
     let item = ObjectWriter::new().text("type", item_type);
-    let rest = fields.iter().filter(|(name, _)| *name != "type");
+    let rest = fields.fields().filter(|(name, _)| *name != "type");
     written(rest.fold(item, |item, (name, value)| {
-        item.json(name, value.get().as_bytes())
+        item.json(name, value.json().as_bytes())
     }))
 }
 

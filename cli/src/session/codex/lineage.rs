@@ -6,12 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::super::entry::Header;
 use super::super::field::Fields;
 use super::super::open::lines_of;
 use super::super::parse;
 use super::super::problem::{ForkProblem, Outcome, Reason, Source};
 use super::record::{Record, record};
-use super::rollout::Rollout;
+use super::rollout::{Envelope, Rollout};
 
 /// Forks of forks that are followed.
 const DEEPEST: usize = 32;
@@ -23,7 +24,7 @@ const LOOKED_INTO: usize = 1_000;
 const FOLDERS_DEEP: usize = 3;
 
 /// The past that a file does not hold.
-pub(super) struct Base {
+struct Base {
     /// The session that holds it.
     session: String,
     /// Number of its first record that is not part of it.
@@ -32,7 +33,7 @@ pub(super) struct Base {
 
 impl Base {
     /// What the first record of a fork says. One that copied its past says nothing.
-    pub(super) fn of(payload: &Fields<'_>) -> Option<Self> {
+    fn of(payload: &Fields<'_>) -> Option<Self> {
         let base = payload.object("history_base");
         let named = base.as_ref().and_then(|base| {
             Some(Self {
@@ -49,8 +50,29 @@ impl Base {
     }
 }
 
+impl Rollout {
+    /// The first line of each file: the session's facts, and the session that it goes on.
+    pub(super) fn meta(&mut self, at: &Envelope<'_>, payload: &Fields<'_>, is_start: bool) {
+        if self.header.is_none() {
+            self.provider = payload.text("model_provider");
+            self.header = Some(Header {
+                id: payload.text("id"),
+                version: 0,
+                cwd: payload.text("cwd"),
+                timestamp_ms: payload.millis("timestamp").or(at.timestamp_ms),
+                parent_session: payload.text("forked_from_id"),
+                model: None,
+            });
+        }
+        // A fork that copied its past has the first lines of others among its own.
+        if is_start && let Some(base) = Base::of(payload) {
+            take_over(self, at.line, &base);
+        }
+    }
+}
+
 /// Reads the parent's part before the rest of the file; reports where that cannot be done.
-pub(super) fn take_over(rollout: &mut Rollout, line: u64, base: &Base) {
+fn take_over(rollout: &mut Rollout, line: u64, base: &Base) {
     let Some(child) = rollout.paths.last().cloned() else {
         return missing(rollout, line, base);
     };
@@ -205,7 +227,9 @@ fn is_of(path: &Path, session: &str) -> bool {
     };
     match record(&fields) {
         Record::Wrapped(name, payload) => {
-            name == "session_meta" && payload.text("id").as_deref() == Some(session)
+            let payload = Fields::parse(payload.get()).ok();
+            let id = payload.and_then(|payload| payload.text("id"));
+            name == "session_meta" && id.as_deref() == Some(session)
         }
         Record::Bare(_)
         | Record::BareMeta

@@ -1,5 +1,6 @@
 //! Puts the records of a rollout, and of those that it goes on, together into a session.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,13 +14,23 @@ use super::super::field::Fields;
 use super::super::format::Format;
 use super::super::line::{Line, Size};
 use super::super::message::{ContextMessage, Origin};
+use super::super::node::Node;
 use super::super::parse;
 use super::super::problem::{Outcome, Problem, Reason, Source};
 use super::super::tree::Tree;
-use super::answer::{Answer, Answering};
-use super::item::{self, Call, Circumstances, Item};
-use super::lineage::{self, Base};
+use super::answer::Answer;
+use super::item::{self, Circumstances, Item};
 use super::record::{Record, record};
+use super::tags::Tags;
+
+/// How deep an item is taken apart: item, content, block, text.
+const ITEM_DEPTH: usize = 4;
+
+/// A compaction: its history, and the items in there.
+const COMPACTED_DEPTH: usize = 2 + ITEM_DEPTH;
+
+/// An event: `info`, `last_token_usage`, its counts.
+const EVENT_DEPTH: usize = 3;
 
 /// A rollout that is being read.
 pub(in crate::session) struct Rollout {
@@ -35,11 +46,12 @@ pub(in crate::session) struct Rollout {
     pub(super) entries: Vec<Entry>,
     pub(super) tree: Tree,
     problems: Vec<Problem>,
-    tools: HashMap<String, String>,
-    provider: Option<String>,
-    model: Option<String>,
+    pub(super) tools: HashMap<String, String>,
+    pub(super) tags: Tags,
+    pub(super) provider: Option<String>,
+    pub(super) model: Option<String>,
     /// The newest answer, and the entry that it is for.
-    answer: Option<(usize, Answer)>,
+    pub(super) answer: Option<(usize, Answer)>,
     /// Whether each response is followed by a record of its own of what it used.
     has_usage_records: bool,
     next_key: u64,
@@ -67,6 +79,7 @@ impl Rollout {
             tree: Tree::default(),
             problems: Vec::new(),
             tools: HashMap::new(),
+            tags: Tags::default(),
             provider: None,
             model: None,
             answer: None,
@@ -90,48 +103,33 @@ impl Rollout {
         };
         match record(&fields) {
             Record::Wrapped(name, payload) => {
-                if name == "session_meta" {
+                if name == "session_meta"
+                    && let Ok(payload) = Fields::parse(payload.get())
+                {
                     self.meta(&at, &payload, is_start);
                 }
                 self.follows(&at, fields.whole("ordinal"));
-                self.wrapped(&at, &name, &payload);
+                self.wrapped(&at, &name, payload.get());
             }
-            Record::Bare(name) => self.item(&at, &name, &fields),
+            Record::Bare(name) => self.item(&at, &name, text(json)),
             Record::BareMeta => {
                 self.meta(&at, &fields, is_start);
-                self.entry(&at, "session_meta", None, Kind::Silent);
+                self.bare(&at, "session_meta", Kind::Silent);
             }
             Record::State => {
-                self.entry(&at, "state", None, Kind::Silent);
+                self.bare(&at, "state", Kind::Silent);
             }
             Record::Foreign(name) => {
-                self.entry(&at, &name, None, Kind::Foreign);
+                self.bare(&at, &name, Kind::Foreign);
             }
-            Record::NoPayload(entry_type) => {
-                let field = "payload";
-                let reason = Reason::MalformedEntry { entry_type, field };
+            Record::NoPayload(name) => {
+                let reason = Reason::MalformedEntry {
+                    entry_type: name.into_owned(),
+                    field: "payload",
+                };
                 self.report(at.line, reason, Outcome::Skipped);
             }
             Record::Untyped => self.report(at.line, Reason::MissingType, Outcome::Skipped),
-        }
-    }
-
-    /// The first line of each file: the session's facts, and the session that it goes on.
-    fn meta(&mut self, at: &Envelope<'_>, payload: &Fields<'_>, is_start: bool) {
-        if self.header.is_none() {
-            self.provider = payload.text("model_provider");
-            self.header = Some(Header {
-                id: payload.text("id"),
-                version: 0,
-                cwd: payload.text("cwd"),
-                timestamp_ms: payload.millis("timestamp").or(at.timestamp_ms),
-                parent_session: payload.text("forked_from_id"),
-                model: None,
-            });
-        }
-        // A fork that copied its past has the first lines of others among its own.
-        if is_start && let Some(base) = Base::of(payload) {
-            lineage::take_over(self, at.line, &base);
         }
     }
 
@@ -143,37 +141,31 @@ impl Rollout {
         self.due = Some(found.saturating_add(1));
     }
 
-    fn wrapped(&mut self, at: &Envelope<'_>, name: &str, payload: &Fields<'_>) {
-        let inner = payload.text("type");
-        let entry_type = match &inner {
-            Some(inner) => format!("{name}/{inner}"),
-            None => name.to_owned(),
+    fn wrapped(&mut self, at: &Envelope<'_>, name: &str, json: &str) {
+        // The only records that are large and of which nearly all is read.
+        if let "response_item" | "inter_agent_communication" = name {
+            return self.item(at, name, json);
+        }
+        let depth = if name == "compacted" {
+            COMPACTED_DEPTH
+        } else {
+            EVENT_DEPTH
         };
+        let Some(payload) = &Node::parse(json, depth) else {
+            return self.report(at.line, Reason::NotAnObject, Outcome::Skipped);
+        };
+        let inner = payload.text_of("type");
+        let entry_type = self.tags.of(name, inner.as_deref());
         match (name, inner.as_deref()) {
-            ("response_item", Some(item_type)) => return self.item(at, item_type, payload),
-            ("response_item", None) => {
-                let reason = Reason::MalformedEntry {
-                    entry_type,
-                    field: "type",
-                };
-                return self.report(at.line, reason, Outcome::Skipped);
-            }
-            ("inter_agent_communication", _) => {
-                let item = self.circumstances(at, |at| item::between_agents(payload, at));
-                return self.add(at, &entry_type, payload.text("id"), item);
-            }
             ("compacted", _) => return self.compacted(at, payload),
             ("turn_context", _) => return self.turn_context(at, payload),
             ("token_usage_record", _) => {
                 self.has_usage_records = true;
-                self.counted(payload.object("usage").as_ref());
+                self.counted(payload.get("usage"));
             }
             ("event_msg", Some("token_count")) if !self.has_usage_records => {
-                let info = payload.object("info");
-                self.counted(
-                    info.and_then(|info| info.object("last_token_usage"))
-                        .as_ref(),
-                );
+                let info = payload.get("info");
+                self.counted(info.and_then(|info| info.get("last_token_usage")));
             }
             ("event_msg", Some("thread_rolled_back")) => {
                 self.roll_back(payload.whole("num_turns").unwrap_or(0));
@@ -188,7 +180,7 @@ impl Rollout {
             | "inter_agent_communication_metadata" => Kind::Silent,
             _ => Kind::Foreign,
         };
-        self.entry(at, &entry_type, None, kind);
+        self.entry(at, entry_type, None, kind);
     }
 
     pub(super) fn circumstances<T>(
@@ -202,31 +194,41 @@ impl Rollout {
         })
     }
 
-    fn item(&mut self, at: &Envelope<'_>, item_type: &str, fields: &Fields<'_>) {
-        let item = self.circumstances(at, |at| item::read(item_type, fields, at));
-        let entry_type = format!("response_item/{item_type}");
-        self.add(at, &entry_type, fields.text("id"), item);
+    /// An item in its record, or one without.
+    fn item(&mut self, at: &Envelope<'_>, record: &str, json: &str) {
+        let Some(payload) = Node::parse(json, ITEM_DEPTH) else {
+            return self.report(at.line, Reason::NotAnObject, Outcome::Skipped);
+        };
+        let item_type = payload.text_of("type");
+        let (entry_type, item) = match (record, item_type) {
+            ("inter_agent_communication", _) => {
+                let item = self.circumstances(at, |at| item::between_agents(&payload, at));
+                (self.tags.of(record, None), item)
+            }
+            (_, Some(item_type)) => {
+                let item = self.circumstances(at, |at| item::read(&item_type, &payload, at));
+                (self.tags.of("response_item", Some(&item_type)), item)
+            }
+            (_, None) => {
+                let reason = Reason::MalformedEntry {
+                    entry_type: record.to_owned(),
+                    field: "type",
+                };
+                return self.report(at.line, reason, Outcome::Skipped);
+            }
+        };
+        self.add(at, entry_type, payload.text_of("id"), item);
     }
 
-    fn add(&mut self, at: &Envelope<'_>, entry_type: &str, id: Option<String>, item: Item) {
+    fn add(
+        &mut self,
+        at: &Envelope<'_>,
+        entry_type: Arc<str>,
+        id: Option<Cow<'_, str>>,
+        item: Item,
+    ) {
         match item {
-            Item::Part(part) => {
-                if self
-                    .answer
-                    .as_ref()
-                    .is_none_or(|(_, answer)| answer.is_closed())
-                {
-                    self.finish_answer();
-                    let index = self.entry(at, "response_item/answer", id, Kind::Silent);
-                    self.answer = Some((index, Answer::new(at.timestamp_ms)));
-                }
-                if let Some(Call { id, tool }) = &part.call {
-                    self.tools.insert(id.clone(), tool.clone());
-                }
-                if let Some((_, answer)) = &mut self.answer {
-                    answer.add(part);
-                }
-            }
+            Item::Part(part) => self.part(at, id, part),
             Item::Message(role, payload) => {
                 self.close_answer();
                 let index = self.entry(at, entry_type, id, Kind::Silent);
@@ -239,12 +241,18 @@ impl Rollout {
                 self.entry(at, entry_type, None, Kind::Foreign);
             }
             Item::Malformed(field) => {
-                let entry_type = entry_type.to_owned();
-                self.entry(at, &entry_type, None, Kind::Broken);
+                self.entry(at, Arc::clone(&entry_type), None, Kind::Broken);
+                let entry_type = entry_type.as_ref().to_owned();
                 let reason = Reason::MalformedEntry { entry_type, field };
                 self.report(at.line, reason, Outcome::Skipped);
             }
         }
+    }
+
+    /// Adds an entry without an id, of a record that holds nothing of a type of its own.
+    pub(super) fn bare(&mut self, at: &Envelope<'_>, record: &str, kind: Kind) {
+        let entry_type = self.tags.of(record, None);
+        self.entry(at, entry_type, None, kind);
     }
 
     /// Adds an entry; of a second one with the same id the id is dropped, since an engine would
@@ -252,20 +260,21 @@ impl Rollout {
     pub(super) fn entry(
         &mut self,
         at: &Envelope<'_>,
-        entry_type: &str,
-        id: Option<String>,
+        entry_type: Arc<str>,
+        id: Option<Cow<'_, str>>,
         kind: Kind,
     ) -> usize {
         let id = id.filter(|id| !id.trim().is_empty() && self.tree.find(id).is_none());
         let entry = Entry {
             line: at.line,
             id: id.map(Arc::from),
-            tag: entry_type.to_owned(),
+            tag: entry_type,
             timestamp_ms: at.timestamp_ms,
             parent: Parent::Absent,
             side: false,
             kind,
             json: at.json.clone(),
+            size: at.json.len() as u64,
         };
         // Nothing is odd about a place in a list.
         let _none = self.tree.insert(&entry);
@@ -273,7 +282,7 @@ impl Rollout {
         self.entries.len() - 1
     }
 
-    fn set_message(&mut self, index: usize, role: &str, payload: Bytes) {
+    pub(super) fn set_message(&mut self, index: usize, role: &str, payload: Bytes) {
         let key = self.key();
         let Some(entry) = self.entries.get_mut(index) else {
             return;
@@ -284,6 +293,7 @@ impl Rollout {
             entry_id: entry.id.clone(),
             timestamp_ms: entry.timestamp_ms,
         };
+        entry.json = Bytes::new();
         entry.kind = Kind::Message {
             message: ContextMessage::new(origin, role.to_owned(), payload),
             excluded: false,
@@ -295,42 +305,12 @@ impl Rollout {
         self.next_key
     }
 
-    /// Whatever comes next belongs to another answer.
-    fn close_answer(&mut self) {
-        if let Some((_, answer)) = &mut self.answer {
-            answer.close();
-        }
-    }
-
-    /// What a response used ends it, and is said after it.
-    fn counted(&mut self, usage: Option<&Fields<'_>>) {
-        if let (Some((_, answer)), Some(usage)) = (&mut self.answer, usage) {
-            answer.counted(usage);
-            answer.close();
-        }
-    }
-
-    pub(super) fn finish_answer(&mut self) {
-        let Some((index, answer)) = self.answer.take() else {
-            return;
-        };
-        let payload = answer.finish(self.answering());
-        self.set_message(index, "assistant", payload);
-    }
-
-    pub(super) fn answering(&self) -> Answering<'_> {
-        Answering {
-            provider: self.provider.as_deref(),
-            model: self.model.as_deref(),
-        }
-    }
-
-    fn turn_context(&mut self, at: &Envelope<'_>, payload: &Fields<'_>) {
+    fn turn_context(&mut self, at: &Envelope<'_>, payload: &Node<'_>) {
         let model = payload
-            .text("model")
-            .filter(|model| self.model.as_ref() != Some(model));
-        let Some(id) = model else {
-            self.entry(at, "turn_context", None, Kind::Silent);
+            .text_of("model")
+            .filter(|model| self.model.as_deref() != Some(&**model));
+        let Some(id) = model.map(Cow::into_owned) else {
+            self.bare(at, "turn_context", Kind::Silent);
             return;
         };
         self.finish_answer();
@@ -342,26 +322,7 @@ impl Rollout {
         {
             header.model = Some(model.clone());
         }
-        self.entry(at, "turn_context", None, Kind::ModelChange(model));
-    }
-
-    /// The newest turns did not happen: the conversation goes on before them.
-    fn roll_back(&mut self, turns: u64) {
-        self.finish_answer();
-        let mut left = turns;
-        let mut next = self.tree.leaf();
-        let mut before = None;
-        while let Some(index) = next.filter(|_| left > 0) {
-            next = self.tree.parent(index);
-            let message = self.entries.get(index).and_then(Entry::message);
-            if message.is_some_and(|message| message.role() == "user") {
-                left -= 1;
-                before = Some(next);
-            }
-        }
-        if let Some(before) = before {
-            self.tree.rewind(before);
-        }
+        self.bare(at, "turn_context", Kind::ModelChange(model));
     }
 
     pub(super) fn report(&mut self, line: u64, reason: Reason, outcome: Outcome) {
@@ -395,4 +356,9 @@ impl Rollout {
             problems,
         }
     }
+}
+
+/// A line that was read is text.
+fn text(json: &Bytes) -> &str {
+    std::str::from_utf8(json).unwrap_or_default()
 }

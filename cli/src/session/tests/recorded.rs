@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use crate::session::{HistoryView, Session, Strictness, read};
+use bytes::Bytes;
+
+use crate::session::{HistoryView, Session, Strictness, Target, read, read_from};
 
 fn recorded(path: &str, strictness: Strictness) -> Option<Session> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -133,5 +135,27 @@ fn pages_of_openclaws_reader_read_without_a_problem() {
             return;
         };
         assert_eq!(session.view(HistoryView::Full).messages().count(), messages);
+    }
+}
+
+#[test]
+fn what_hosts_wrote_is_the_same_conversation_in_openclaws_form() {
+    for path in [
+        "transcripts/coding-session-990.jsonl",
+        "samples/openclaw-transcript-events.jsonl",
+        "samples/codex-rollout.jsonl",
+        "samples/codex-rollout-fork.jsonl",
+    ] {
+        let Some(session) = recorded(path, Strictness::Lenient) else {
+            return;
+        };
+        let mut written = Vec::new();
+        session.export(Target::OpenClaw, &mut written).unwrap();
+        let tree = read_from(&written[..], Strictness::Strict).unwrap();
+        let payloads = |session: &Session| -> Vec<Bytes> {
+            let view = session.view(HistoryView::Full);
+            view.messages().map(|m| m.payload().clone()).collect()
+        };
+        assert_eq!(payloads(&tree), payloads(&session), "{path}");
     }
 }

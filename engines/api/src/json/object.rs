@@ -25,6 +25,13 @@ impl ObjectWriter {
         Self(vec![b'{'])
     }
 
+    /// An object without a field, and room for so many bytes of them.
+    pub fn with_capacity(bytes: usize) -> Self {
+        let mut object = Vec::with_capacity(bytes.saturating_add(2));
+        object.push(b'{');
+        Self(object)
+    }
+
     /// A string.
     #[must_use]
     pub fn text(self, key: &str, value: &str) -> Self {
