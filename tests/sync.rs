@@ -69,7 +69,7 @@ async fn a_fresh_start_costs_the_list_once_and_an_append_what_is_new() {
         engine,
         running: _running,
     } = bench().await;
-    let client = place.client();
+    let client = place.direct();
     let mut list = transcript(2000);
     let (sent, first_received) = served(&client, &engine, &list).await;
     assert!(
@@ -103,7 +103,7 @@ async fn r3_11_an_edit_in_the_middle_is_a_few_segments_on_the_wire() {
         engine,
         running: _running,
     } = bench().await;
-    let client = place.client();
+    let client = place.direct();
     served(&client, &engine, &transcript(2000)).await;
     let edited = |at: usize| -> Transcript {
         (0..2000)
@@ -129,7 +129,7 @@ async fn an_engine_that_lost_its_mirror_asks_once_and_gets_the_whole_list() {
         engine,
         running,
     } = bench().await;
-    let (client, list) = (place.client(), transcript(500));
+    let (client, list) = (place.direct(), transcript(500));
     let (first, _) = served(&client, &engine, &list).await;
     let (_, usual) = served(&client, &engine, &list).await;
     running.kill().await;
@@ -155,9 +155,9 @@ async fn r3_6_a_restarted_host_sends_no_message_that_the_engine_has() {
         running: _running,
     } = bench().await;
     let mut list = transcript(2000);
-    served(&place.client(), &engine, &list).await;
+    served(&place.direct(), &engine, &list).await;
 
-    let restarted = place.client();
+    let restarted = place.direct();
     let (sent, received) = served(&restarted, &engine, &list).await;
     assert!(sent < NO_INSERT, "zero inserts: {sent}");
     assert_eq!(
@@ -176,7 +176,7 @@ async fn r3_6_a_restarted_host_sends_no_message_that_the_engine_has() {
         .filter_map(|len| list.state_at(len))
         .collect();
     list.push(message(2000));
-    let (sent, received_more) = served(&place.client(), &engine, &list).await;
+    let (sent, received_more) = served(&place.direct(), &engine, &list).await;
     assert!(sent < 2 * NO_INSERT, "{sent}");
     assert_eq!(received_more, received + cost_of_a_request(&have));
 }
@@ -188,7 +188,7 @@ async fn two_clients_of_one_session_go_on_beside_each_other() {
         engine,
         running: _running,
     } = bench().await;
-    let (ours, theirs) = (place.client(), place.client());
+    let (ours, theirs) = (place.direct(), place.direct());
     let (mut our_list, mut their_list) = (transcript(1000), transcript(1000));
     served(&ours, &engine, &our_list).await;
     served(&theirs, &engine, &their_list).await;
@@ -209,7 +209,7 @@ async fn sites_that_take_turns_do_not_push_out_each_others_list() {
         engine,
         running: _running,
     } = bench().await;
-    let client = place.client();
+    let client = place.direct();
     // What goes out between tool rounds is another view of the same conversation.
     let pruned = |len: usize| -> Transcript {
         (0..len)
@@ -247,7 +247,7 @@ async fn r3_9_an_engine_that_keeps_no_mirror_gets_the_whole_list_each_time() {
         TestEngine::keep().with_sync(TranscriptSync::Full),
     );
     let _running = place.serve(engine.clone()).await;
-    let (client, list) = (place.client(), transcript(500));
+    let (client, list) = (place.direct(), transcript(500));
     let (first, received) = served(&client, &engine, &list).await;
     assert!(first > list.payload_bytes(), "{first}");
     for _ in 0..2 {
@@ -298,7 +298,7 @@ async fn r3_9_mirrors_beyond_the_memory_go_and_are_asked_for_again() {
         ..ServerOptions::default()
     };
     let _running = place.serve_with(engine.clone(), options).await;
-    let (client, list) = (place.client(), large());
+    let (client, list) = (place.direct(), large());
     let call = async |id: &str| {
         let session: Session = session(id);
         let served = client
@@ -352,7 +352,7 @@ async fn e_syn_11_bytes_for_one_new_message_do_not_depend_on_history() {
             engine,
             running: _running,
         } = bench().await;
-        let client = place.client();
+        let client = place.direct();
         let mut list = transcript(len);
         served(&client, &engine, &list).await;
         list.push(message(555));
@@ -374,7 +374,7 @@ async fn e_syn_12_a_list_is_asked_for_once_and_no_part_is_sent_twice() {
     };
     let (place, engine) = (Place::new(), TestEngine::keep());
     let _running = place.serve_with(engine.clone(), options).await;
-    let (client, list) = (place.client(), large());
+    let (client, list) = (place.direct(), large());
     let (sent, received) = served(&client, &engine, &list).await;
     let overhead = sent - list.payload_bytes();
     assert!(
