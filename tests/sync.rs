@@ -363,8 +363,8 @@ async fn e_syn_11_bytes_for_one_new_message_do_not_depend_on_history() {
     assert!(most * 100 <= least * 105, "within 5 %: {costs:?}");
 }
 
-/// The engine cannot read the host's log yet (`ReadTranscript` is a host call): what holds now is
-/// that the one list it asks for comes in parts within the limit, and each part once.
+/// The one list that the engine asks for comes in parts within the limit, and each part once. Pages
+/// of `ReadTranscript` have tests of their own.
 #[tokio::test(flavor = "multi_thread")]
 async fn e_syn_12_a_list_is_asked_for_once_and_no_part_is_sent_twice() {
     const LIMIT: usize = 64 << 10;

@@ -19,6 +19,8 @@ pub(super) struct Seen {
     pub(super) carried: Transcript,
     /// The host's log, where the engine asked for it.
     pub(super) log: Option<Transcript>,
+    /// Whether the call named hooks that must have no effect any more.
+    pub(super) names_closed_hooks: bool,
 }
 
 /// The engine; clones share what they saw.
@@ -52,7 +54,12 @@ impl Walker {
             _ => None,
         };
         let mark = context.cwd.unwrap_or_default();
-        self.seen.lock().unwrap().push(Seen { mark, carried, log });
+        self.seen.lock().unwrap().push(Seen {
+            mark,
+            carried,
+            log,
+            names_closed_hooks: !cx.abandoned_hooks.is_empty(),
+        });
     }
 }
 

@@ -239,6 +239,7 @@ impl Walk {
             // Only a call that names hooks without effect gets as far as the engine.
             assert!(seen.len() < 2, "{context}");
             if let [seen] = &seen[..] {
+                assert!(seen.names_closed_hooks, "{context}");
                 same(&seen.carried, &host.carried(pending.call), context);
             }
             return;
