@@ -96,28 +96,35 @@ fn unknown_list(hook: Hook) -> Vec<u8> {
 /// A call that was taken back.
 type TakenBack = (Hook, State, HookId);
 
-/// Brings a call into a state and takes it back.
-async fn cancelled(
-    (engine, channel): (&Odd, &Channel),
-    (hook, state, reason): (Hook, State, v1::CancelReason),
-) -> TakenBack {
-    let hook_id = HookId::mint();
-    let mut first = start(hook, hook_id, 1, state.session());
-    if state == State::WaitsForItsList {
-        first.extend(unknown_list(hook));
-    }
-    let mut stream = RawHook::start(channel, hook, framed(hook, &first)).await;
-    match state {
-        State::WaitsForItsList | State::WaitsForTheLog => {
+/// A call that was brought into a state.
+struct Held {
+    call: TakenBack,
+    stream: RawHook,
+}
+
+impl Held {
+    async fn in_state(channel: &Channel, hook: Hook, state: State) -> Self {
+        let hook_id = HookId::mint();
+        let mut first = start(hook, hook_id, 1, state.session());
+        if state == State::WaitsForItsList {
+            first.extend(unknown_list(hook));
+        }
+        let mut stream = RawHook::start(channel, hook, framed(hook, &first)).await;
+        if state != State::Works {
             let frame = stream.next().await.unwrap().unwrap();
             assert!(frame.need.is_some(), "{hook}, {state:?}: {frame:?}");
         }
-        State::Works => engine.gate.arrived(1).await,
+        let call = (hook, state, hook_id);
+        Self { call, stream }
     }
-    stream.cancel(reason).await;
-    let status = stream.failure().await;
-    assert_eq!(refusal(&status), CANCELLED, "{hook}, {state:?}, {reason:?}");
-    (hook, state, hook_id)
+
+    async fn taken_back(mut self, reason: v1::CancelReason) -> TakenBack {
+        self.stream.cancel(reason).await;
+        let status = self.stream.failure().await;
+        let (hook, state, _) = self.call;
+        assert_eq!(refusal(&status), CANCELLED, "{hook}, {state:?}, {reason:?}");
+        self.call
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -126,17 +133,29 @@ async fn e_tim_04_05_and_09_a_cancel_is_answered_in_every_state_and_the_next_att
     let _running = place.serve(engine.clone()).await;
     let proxy = Proxy::to(&place).await;
     let channel = channel(&proxy.place().target());
-    let calls = streaming().flat_map(|hook| {
-        let states = State::ALL.into_iter().filter(move |state| state.of(hook));
-        states.flat_map(move |state| REASONS.map(|reason| (hook, state, reason)))
-    });
+    let calls: Vec<_> = streaming()
+        .flat_map(|hook| {
+            let states = State::ALL.into_iter().filter(move |state| state.of(hook));
+            states.flat_map(move |state| REASONS.map(|reason| (hook, state, reason)))
+        })
+        .collect();
     // At the same time: an engine at work on an effect is given half a second.
-    let calls = calls.map(|call| cancelled((&engine, &channel), call));
-    let taken_back = join_all(calls).await;
-    let held = taken_back
-        .iter()
-        .filter(|(_, state, _)| *state == State::Works);
-    engine.gate.left(u32::try_from(held.count()).unwrap()).await;
+    let held = join_all(
+        calls
+            .iter()
+            .map(|&(hook, state, _)| Held::in_state(&channel, hook, state)),
+    );
+    let held = held.await;
+    let at_work = calls.iter().filter(|(_, state, _)| *state == State::Works);
+    let at_work = u32::try_from(at_work.count()).unwrap();
+    // All of them before any is taken back: who arrived is not told apart.
+    engine.gate.arrived(at_work).await;
+    let taken_back = held
+        .into_iter()
+        .zip(&calls)
+        .map(|(held, (.., reason))| held.taken_back(*reason));
+    let taken_back = join_all(taken_back).await;
+    engine.gate.left(at_work).await;
     let before = engine.seen.hooks();
     assert_eq!(before, [], "none had an effect");
 
