@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use contextwire_client::{EngineClient, ServedBy, Target};
-use contextwire_engine::{Assemble, Session as SessionOfCall, SessionId, Transcript};
-use contextwire_ledger::{LedgerFile, StoredLog};
+use contextwire_client::{AdminClient, EngineClient, ServedBy, Target};
+use contextwire_engine::{Assemble, Session as SessionOfCall, SessionId, StoredLog, Transcript};
+use contextwire_ledger::LedgerFile;
+use contextwire_proto::Reason;
 
 use crate::audit::{self, Finding, Item, StateVerdict};
 use crate::engine::default_store;
@@ -24,8 +25,8 @@ const NO_AUDIT: u8 = 3;
 type Messages = Vec<Arc<ContextMessage>>;
 
 /// Compares a recorded session with what an engine stored of it: is each message there exactly
-/// once, in order? Reads the ledger's file, or asks a running engine, which only tells how its log
-/// compares as a whole. Exits with 0 when all is well, with 1 when something is not, and with 3 when
+/// once, in order? Reads the ledger's file, or asks a running engine; one that shows no entries to
+/// operators only tells how its log compares as a whole. Exits with 0 when all is well, with 1 when something is not, and with 3 when
 /// it cannot be told.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
@@ -120,9 +121,31 @@ fn read(
     Ok(report(id, messages, &log))
 }
 
-/// What a running engine says of its log beside the context of an empty view: a read, which hands
-/// nothing over and changes nothing.
+/// What a running engine shows of its log.
 async fn ask(
+    target: &Target,
+    id: SessionId,
+    messages: &Messages,
+    deadline: Duration,
+) -> anyhow::Result<AuditReport> {
+    match AdminClient::new(target)?
+        .inspect_session(&id, deadline)
+        .await
+    {
+        Ok(Some(log)) => Ok(report(&id, messages, &log)),
+        Ok(None) => anyhow::bail!("{target} stores no session `{id}` (--session-id names another)"),
+        Err(error) if error.code() == Reason::MethodAbsent.name() => {
+            whole(target, id, messages, deadline).await
+        }
+        Err(error) => {
+            Err(anyhow::Error::new(error).context(format!("{target} does not show its log")))
+        }
+    }
+}
+
+/// What an engine that shows no entries says of its log beside the context of an empty view: a
+/// read, which hands nothing over and changes nothing.
+async fn whole(
     target: &Target,
     id: SessionId,
     messages: &Messages,
@@ -154,7 +177,7 @@ async fn ask(
         }
         StateVerdict::Differs => vec![AuditFinding {
             kind: "differs".to_owned(),
-            entry: "somewhere in its log; the ledger's --store tells where".to_owned(),
+            entry: "somewhere in its log; this engine does not show where".to_owned(),
             ..AuditFinding::default()
         }],
     };

@@ -68,8 +68,11 @@ pub struct ServeArgs {
 /// When an address cannot be listened on, or a listener fails.
 pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     log::start(args.log, &args.log_filter)?;
-    let engine = args.engine.build(args.store.as_deref(), &args.summarizer)?;
-    let mut server = Server::new(engine).options(options(&args));
+    let built = args.engine.build(args.store.as_deref(), &args.summarizer)?;
+    let mut server = Server::new(built.engine).options(options(&args));
+    if let Some(admin) = built.admin {
+        server = server.admin(admin);
+    }
     for address in addresses(&args)? {
         server = server.listen(address);
     }

@@ -18,6 +18,7 @@ use contextwire_engine::{
     TranscriptState, TurnCommitted,
 };
 
+use crate::admin::LedgerAdmin;
 use crate::connection::{self, Use};
 use crate::error::LedgerError;
 use crate::reader::Reader;
@@ -68,7 +69,7 @@ fn system_clock() -> UnixMillis {
 /// Several of them, in this process or in others, may serve one file.
 pub struct LedgerEngine {
     writer: Writer,
-    reader: Reader,
+    reader: Arc<Reader>,
     clock: Clock,
 }
 
@@ -88,9 +89,14 @@ impl LedgerEngine {
         let failed = |error| LedgerError::open(path, error);
         Ok(Self {
             writer: Writer::start(writing).map_err(failed)?,
-            reader: Reader::start(reading).map_err(failed)?,
+            reader: Arc::new(Reader::start(reading).map_err(failed)?),
             clock,
         })
+    }
+
+    /// An operator's look at what this engine stores; it reads beside the hooks.
+    pub fn admin(&self) -> LedgerAdmin {
+        LedgerAdmin::new(Arc::clone(&self.reader))
     }
 
     fn attempt<R: Keyed>(&self, cx: &HookContext, request: &R) -> Attempt<R> {

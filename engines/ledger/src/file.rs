@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use contextwire_engine::durable::Preparation;
-use contextwire_engine::{Digest, EntryId, Message, Omitted, SessionId, TranscriptState};
+use contextwire_engine::{Message, Omitted, SessionId, StoredLog};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::connection;
@@ -15,28 +15,6 @@ use crate::store::{Tx, bounded, unbounded};
 pub struct LedgerFile {
     path: PathBuf,
     connection: Connection,
-}
-
-/// The log of a session as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredLog {
-    /// The entries in order.
-    pub entries: Vec<StoredEntry>,
-    /// What updates of the LOG placed; entries behind it are the provisional tail.
-    pub placed: TranscriptState,
-    /// All of it.
-    pub total: TranscriptState,
-}
-
-/// An entry of a stored log, without its body.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredEntry {
-    /// Lineage id; empty where the host has none.
-    pub entry_id: EntryId,
-    /// Identity of the message.
-    pub digest: Digest,
-    /// The advancement key of the turn that committed it.
-    pub turn: Option<String>,
 }
 
 impl LedgerFile {
@@ -80,23 +58,8 @@ impl LedgerFile {
             .connection
             .unchecked_transaction()
             .map_err(|error| self.failed(error))?;
-        let tx = Tx::new(&snapshot);
-        let Some(row) = tx.session(session).map_err(|error| self.failed(error))? else {
-            return Ok(None);
-        };
-        let read = || -> rusqlite::Result<Vec<StoredEntry>> {
-            let mut query = snapshot.prepare(
-                "SELECT entry_id, digest, turn FROM entry
-                 WHERE session = ?1 AND place IS NOT NULL ORDER BY place",
-            )?;
-            query.query_map([row.id], stored_entry)?.collect()
-        };
-        let entries = read().map_err(|error| self.failed(error))?;
-        Ok(Some(StoredLog {
-            entries,
-            placed: row.placed,
-            total: row.total,
-        }))
+        let log = Tx::new(&snapshot).stored_log(session);
+        log.map_err(|error| self.failed(error))
     }
 
     /// The message at a place of the log, counted from 0, with its body.
@@ -130,14 +93,6 @@ impl LedgerFile {
     fn failed(&self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> LedgerError {
         LedgerError::open(&self.path, source)
     }
-}
-
-fn stored_entry(row: &Row<'_>) -> rusqlite::Result<StoredEntry> {
-    Ok(StoredEntry {
-        entry_id: EntryId::from(row.get::<_, String>("entry_id")?),
-        digest: Digest(row.get("digest")?),
-        turn: row.get("turn")?,
-    })
 }
 
 fn message(row: &Row<'_>) -> rusqlite::Result<Message> {

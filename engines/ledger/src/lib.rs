@@ -12,8 +12,10 @@
 //! - bodies are never changed or deleted; the log is an order over them;
 //! - a database that is locked or full fails the call as transient, never as an engine that failed.
 //!
-//! [`LedgerFile`] reads the same file beside it, for auditors.
+//! [`LedgerFile`] reads the same file beside it, for auditors; [`LedgerAdmin`] is what a running
+//! engine tells them.
 
+mod admin;
 mod connection;
 mod engine;
 mod error;
@@ -23,6 +25,7 @@ mod reader;
 mod store;
 mod writer;
 
+pub use admin::LedgerAdmin;
 pub use engine::{Clock, LedgerEngine, LedgerOptions};
 pub use error::LedgerError;
-pub use file::{LedgerFile, StoredEntry, StoredLog};
+pub use file::LedgerFile;

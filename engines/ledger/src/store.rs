@@ -2,6 +2,7 @@
 
 mod preparation;
 mod session;
+mod stored_log;
 
 use contextwire_engine::durable::{
     Fingerprint, KeyName, KeyRecord, KeyState, Ledger, Pair, Preparation, UnixMillis,

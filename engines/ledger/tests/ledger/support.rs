@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use contextwire_engine::StoredLog;
 use contextwire_engine::durable::UnixMillis;
 use contextwire_engine::{
     AfterTurn, Bootstrap, Bootstrapped, CommitTurn, ContextEngine, EngineError, ErrorKind,
     HookContext, Ingest, Message, Order, Session, SessionId, Transcript, TranscriptState,
     TurnCommitted,
 };
-use contextwire_ledger::{LedgerEngine, LedgerFile, LedgerOptions, StoredLog};
+use contextwire_ledger::{LedgerEngine, LedgerFile, LedgerOptions};
 use tempfile::TempDir;
 
 /// A folder with a ledger in it, and the hands of its clock.
