@@ -12,6 +12,7 @@ const ARROWS: &[(&str, Knows)] = &[
     ("contextwire-proto", Knows::Only(&["contextwire-engine"])),
     ("contextwire-ledger", Knows::Only(&["contextwire-engine"])),
     ("contextwire-legacy", Knows::Only(&["contextwire-engine"])),
+    ("contextwire-lossless", Knows::Only(&["contextwire-engine"])),
     ("contextwire-windowed", Knows::Only(&["contextwire-engine"])),
     (
         "contextwire-server",
