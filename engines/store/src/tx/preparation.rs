@@ -6,9 +6,9 @@ use rusqlite::types::Type;
 use rusqlite::{Row, params};
 
 use super::{Tx, bounded, millis};
-use crate::error::StoreError;
+use crate::error::SqlError;
 
-impl Tx<'_> {
+impl Tx {
     pub(super) fn write_preparation(&self, preparation: &Preparation) -> Result<(), EngineError> {
         let Preparation {
             spawn_id,
@@ -24,7 +24,7 @@ impl Tx<'_> {
             "INSERT INTO preparation (spawn_id, child_session_key, fingerprint, stage, resolved,
                                       prepared_ms, expires_ms, answer)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-             ON CONFLICT (spawn_id) DO UPDATE SET
+             ON CONFLICT (scope, spawn_id) DO UPDATE SET
                 child_session_key = ?2, fingerprint = ?3, stage = ?4, resolved = ?5,
                 prepared_ms = ?6, expires_ms = ?7, answer = ?8",
             params![
@@ -63,7 +63,7 @@ impl Tx<'_> {
             let mut query = self.connection.prepare_cached(&sql)?;
             query.query_map(values, preparation)?.collect()
         };
-        Ok(read().map_err(StoreError)?)
+        Ok(read().map_err(SqlError)?)
     }
 }
 

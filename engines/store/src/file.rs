@@ -1,20 +1,22 @@
-//! A ledger's file as an auditor reads it, beside the engine that writes it.
+//! A store's file as an auditor reads it, beside the engine that writes it.
 
 use std::path::{Path, PathBuf};
 
 use contextwire_engine::durable::Preparation;
-use contextwire_engine::{Digest, EntryId, Message, Omitted, SessionId, TranscriptState};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use contextwire_engine::{Digest, EntryId, Message, SessionId, TranscriptState};
+use rusqlite::{OptionalExtension, Row, params};
 
-use crate::connection;
-use crate::error::LedgerError;
-use crate::store::{Tx, bounded, unbounded};
+use crate::connection::{self, Schema};
+use crate::error::StoreError;
+use crate::log::LogRows;
+use crate::tx::{Tx, bounded, read_message};
 
-/// A ledger's file, open for reading.
+/// A store's file, open for reading.
 #[derive(Debug)]
-pub struct LedgerFile {
+pub struct StoreFile {
     path: PathBuf,
-    connection: Connection,
+    tx: Tx,
+    schema: Schema,
 }
 
 /// The log of a session as it is stored.
@@ -39,27 +41,35 @@ pub struct StoredEntry {
     pub turn: Option<String>,
 }
 
-impl LedgerFile {
+impl StoreFile {
     /// Opens the file without changing it.
     ///
     /// # Errors
-    /// [`LedgerError`] when it cannot be read or is no ledger of this release.
-    pub fn open(path: &Path) -> Result<Self, LedgerError> {
-        let connection = connection::open_read_only(path)?;
+    /// [`StoreError`] when it cannot be read, or has none of these schemas in a version of this
+    /// release.
+    pub fn open(path: &Path, schemas: &[Schema]) -> Result<Self, StoreError> {
+        let (connection, schema) = connection::open_read_only(path, schemas)?;
         Ok(Self {
             path: path.to_owned(),
-            connection,
+            tx: Tx::new(connection),
+            schema,
         })
+    }
+
+    /// Which engine's it is.
+    pub fn engine(&self) -> &'static str {
+        self.schema.engine
     }
 
     /// The sessions that it holds, in the order in which they came.
     ///
     /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
-    pub fn sessions(&self) -> Result<Vec<SessionId>, LedgerError> {
+    /// [`StoreError`] when the file cannot be read.
+    pub fn sessions(&self) -> Result<Vec<SessionId>, StoreError> {
         let read = || -> rusqlite::Result<Vec<String>> {
             let mut query = self
-                .connection
+                .tx
+                .connection()
                 .prepare("SELECT name FROM session ORDER BY id")?;
             query.query_map((), |row| row.get(0))?.collect()
         };
@@ -74,14 +84,18 @@ impl LedgerFile {
     /// The log of a session; `None` where the file does not know it.
     ///
     /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
-    pub fn log(&self, session: &SessionId) -> Result<Option<StoredLog>, LedgerError> {
+    /// [`StoreError`] when the file cannot be read.
+    pub fn log(&self, session: &SessionId) -> Result<Option<StoredLog>, StoreError> {
         let snapshot = self
-            .connection
+            .tx
+            .connection()
             .unchecked_transaction()
             .map_err(|error| self.failed(error))?;
-        let tx = Tx::new(&snapshot);
-        let Some(row) = tx.session(session).map_err(|error| self.failed(error))? else {
+        let Some(row) = self
+            .tx
+            .session(session)
+            .map_err(|error| self.failed(error))?
+        else {
             return Ok(None);
         };
         let read = || -> rusqlite::Result<Vec<StoredEntry>> {
@@ -102,17 +116,20 @@ impl LedgerFile {
     /// The message at a place of the log, counted from 0, with its body.
     ///
     /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
-    pub fn message(&self, session: &SessionId, place: u64) -> Result<Option<Message>, LedgerError> {
+    /// [`StoreError`] when the file cannot be read.
+    pub fn message(&self, session: &SessionId, place: u64) -> Result<Option<Message>, StoreError> {
         let found = self
-            .connection
+            .tx
+            .connection()
             .prepare_cached(
-                "SELECT entry_id, synthetic, omitted_bytes, omitted_sha256, payload FROM entry
+                "SELECT entry_id, synthetic, omitted_bytes, omitted_sha256,
+                        coalesce(payload, (SELECT bytes FROM blob WHERE blob.id = body)) AS payload
+                 FROM entry
                  WHERE session = (SELECT id FROM session WHERE name = ?1) AND place = ?2",
             )
             .and_then(|mut query| {
                 query
-                    .query_row(params![session.as_str(), bounded(place)], message)
+                    .query_row(params![session.as_str(), bounded(place)], read_message)
                     .optional()
             });
         found.map_err(|error| self.failed(error))
@@ -121,14 +138,14 @@ impl LedgerFile {
     /// Every preparation and tombstone.
     ///
     /// # Errors
-    /// [`LedgerError`] when the file cannot be read.
-    pub fn preparations(&self) -> Result<Vec<Preparation>, LedgerError> {
-        let all = Tx::new(&self.connection).preparations("true ORDER BY id", ());
+    /// [`StoreError`] when the file cannot be read.
+    pub fn preparations(&self) -> Result<Vec<Preparation>, StoreError> {
+        let all = self.tx.preparations("true ORDER BY id", ());
         all.map_err(|error| self.failed(error))
     }
 
-    fn failed(&self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> LedgerError {
-        LedgerError::open(&self.path, source)
+    fn failed(&self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
+        StoreError::open(&self.path, source)
     }
 }
 
@@ -138,16 +155,4 @@ fn stored_entry(row: &Row<'_>) -> rusqlite::Result<StoredEntry> {
         digest: Digest(row.get("digest")?),
         turn: row.get("turn")?,
     })
-}
-
-fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
-    let bytes = row.get::<_, Option<i64>>("omitted_bytes")?.map(unbounded);
-    let sha256: Option<[u8; 32]> = row.get("omitted_sha256")?;
-    let omitted = bytes
-        .zip(sha256)
-        .map(|(bytes, sha256)| Omitted { bytes, sha256 });
-    Ok(Message::from_payload(row.get::<_, Vec<u8>>("payload")?)
-        .with_entry_id(row.get::<_, String>("entry_id")?)
-        .with_synthetic(row.get("synthetic")?)
-        .with_omitted(omitted))
 }

@@ -1,5 +1,6 @@
 //! The tables as a [`Ledger`]: keys, order, tombstones, preparations.
 
+mod entry;
 mod preparation;
 mod session;
 
@@ -9,27 +10,35 @@ use contextwire_engine::durable::{
 use contextwire_engine::{EngineError, HookId, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::error::StoreError;
-pub(crate) use session::SessionRow;
+use crate::error::SqlError;
+use crate::log::LogRows;
+use crate::log::SessionRow;
+pub(crate) use entry::read_message;
 
-/// A transaction on the tables.
-pub(crate) struct Tx<'c> {
-    pub(crate) connection: &'c Connection,
+/// The tables, inside a transaction of a [`crate::Writer`] or a [`crate::Reader`].
+#[derive(Debug)]
+pub struct Tx {
+    connection: Connection,
 }
 
-impl<'c> Tx<'c> {
-    pub(crate) fn new(connection: &'c Connection) -> Self {
+impl Tx {
+    pub(crate) fn new(connection: Connection) -> Self {
         Self { connection }
+    }
+
+    /// The connection, for the tables of an engine of its own.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
     }
 }
 
 /// Times and sizes as SQLite has them: whole numbers up to 2^63 - 1.
-pub(crate) fn bounded(number: u64) -> i64 {
+pub fn bounded(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// The way back from [`bounded`].
-pub(crate) fn unbounded(number: i64) -> u64 {
+pub fn unbounded(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
@@ -37,7 +46,7 @@ fn millis(number: i64) -> UnixMillis {
     UnixMillis(unbounded(number))
 }
 
-impl Ledger for Tx<'_> {
+impl Ledger for Tx {
     fn key(&self, name: &KeyName) -> Result<Option<KeyRecord>, EngineError> {
         let Some(session) = self.session(&name.session)? else {
             return Ok(None);
@@ -53,11 +62,11 @@ impl Ledger for Tx<'_> {
                     .query_row(params![name.key, name.hook.name(), session.id], key_record)
                     .optional()
             });
-        Ok(found.map_err(StoreError)?)
+        Ok(found.map_err(SqlError)?)
     }
 
     fn put_key(&mut self, name: &KeyName, record: &KeyRecord) -> Result<(), EngineError> {
-        let session = self.session_for_writing(&name.session)?;
+        let session = self.session_or_new(&name.session)?;
         let (holder, until, answer) = match &record.state {
             KeyState::Running { holder, until } => (Some(holder), Some(bounded(until.0)), None),
             KeyState::Done(answer) => (None, None, Some(answer)),
@@ -93,7 +102,7 @@ impl Ledger for Tx<'_> {
     }
 
     fn put_highest_pair(&mut self, session: &SessionId, pair: Pair) -> Result<(), EngineError> {
-        let session = self.session_for_writing(session)?;
+        let session = self.session_or_new(session)?;
         self.execute(
             "UPDATE session SET host_epoch = ?2, session_seq = ?3 WHERE id = ?1",
             params![
@@ -109,7 +118,7 @@ impl Ledger for Tx<'_> {
             .connection
             .prepare_cached("SELECT 1 FROM closed WHERE hook = ?1")
             .and_then(|mut query| query.exists([hook.to_string()]));
-        Ok(found.map_err(StoreError)?)
+        Ok(found.map_err(SqlError)?)
     }
 
     fn close(&mut self, hook: HookId) -> Result<(), EngineError> {
@@ -149,17 +158,24 @@ impl Ledger for Tx<'_> {
     }
 }
 
-impl Tx<'_> {
-    pub(crate) fn execute(
-        &self,
-        sql: &str,
-        values: impl rusqlite::Params,
-    ) -> Result<(), EngineError> {
+impl Tx {
+    fn session_or_new(&mut self, name: &SessionId) -> Result<SessionRow, EngineError> {
+        match self.session(name)? {
+            Some(known) => Ok(known),
+            None => self.add_session(name),
+        }
+    }
+
+    /// Runs a statement; prepared once a connection.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn execute(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), EngineError> {
         let done = self
             .connection
             .prepare_cached(sql)
             .and_then(|mut statement| statement.execute(values));
-        done.map_err(StoreError)?;
+        done.map_err(SqlError)?;
         Ok(())
     }
 }

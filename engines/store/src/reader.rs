@@ -7,29 +7,34 @@ use contextwire_engine::{EngineError, ErrorKind};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::error::StoreError;
-use crate::store::Tx;
+use crate::error::SqlError;
+use crate::tx::Tx;
 
 /// Reads that may wait; more wait outside.
 const QUEUE: usize = 1024;
 
-type Job = Box<dyn FnOnce(&Connection) + Send>;
+type Job = Box<dyn FnOnce(&Tx) + Send>;
 
 /// The handle to the thread. Dropping it closes the file.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub struct Reader {
     queue: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Reader {
-    pub(crate) fn start(connection: Connection) -> std::io::Result<Self> {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When the system has no room for another thread.
+    pub fn start(connection: Connection) -> std::io::Result<Self> {
         let (queue, mut jobs) = mpsc::channel::<Job>(QUEUE);
+        let tx = Tx::new(connection);
         let thread = std::thread::Builder::new()
-            .name("ledger-reader".to_owned())
+            .name("store-reader".to_owned())
             .spawn(move || {
                 while let Some(job) = jobs.blocking_recv() {
-                    job(&connection);
+                    job(&tx);
                 }
             })?;
         Ok(Self {
@@ -39,17 +44,20 @@ impl Reader {
     }
 
     /// Runs `look` on one state of the file.
-    pub(crate) async fn run<T: Send + 'static>(
+    ///
+    /// # Errors
+    /// Those of `look`, and the store's.
+    pub async fn run<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Tx<'_>) -> Result<T, EngineError> + Send + 'static,
+        look: impl FnOnce(&Tx) -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
-            let ran = catch_unwind(AssertUnwindSafe(|| snapshot(connection, look)));
+        let job: Job = Box::new(move |tx| {
+            let ran = catch_unwind(AssertUnwindSafe(|| snapshot(tx, look)));
             let outcome = ran.unwrap_or_else(|_| {
                 Err(EngineError::new(
                     ErrorKind::Failure,
-                    "the ledger panicked in this call",
+                    "the store panicked in this call",
                 ))
             });
             let _waited = reply.send(outcome).is_ok();
@@ -71,15 +79,15 @@ impl Drop for Reader {
 }
 
 fn snapshot<T>(
-    connection: &Connection,
-    look: impl FnOnce(&Tx<'_>) -> Result<T, EngineError>,
+    tx: &Tx,
+    look: impl FnOnce(&Tx) -> Result<T, EngineError>,
 ) -> Result<T, EngineError> {
-    let transaction = connection.unchecked_transaction().map_err(StoreError)?;
-    let seen = look(&Tx::new(&transaction))?;
-    transaction.finish().map_err(StoreError)?;
+    let transaction = tx.connection().unchecked_transaction().map_err(SqlError)?;
+    let seen = look(tx)?;
+    transaction.finish().map_err(SqlError)?;
     Ok(seen)
 }
 
 fn gone() -> EngineError {
-    EngineError::new(ErrorKind::Failure, "the ledger's reader is gone")
+    EngineError::new(ErrorKind::Failure, "the store's reader is gone")
 }

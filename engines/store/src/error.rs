@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use contextwire_engine::{EngineError, ErrorKind};
 use rusqlite::ErrorCode;
 
-/// Why a ledger's file cannot be used.
+/// Why a store's file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum LedgerError {
+pub enum StoreError {
     /// The file cannot be opened, read or created.
     #[error("the store {} cannot be opened", path.display())]
     Open {
@@ -20,10 +20,12 @@ pub enum LedgerError {
         source: Box<dyn Error + Send + Sync>,
     },
     /// The file is a database of something else.
-    #[error("{} is no ledger", path.display())]
-    NoLedger {
+    #[error("{} is no store of the {engine} engine", path.display())]
+    Foreign {
         /// The file.
         path: PathBuf,
+        /// Whose it should be.
+        engine: &'static str,
     },
     /// A newer release wrote the file.
     #[error("the store {} has version {found}, this release knows {known}", path.display())]
@@ -37,11 +39,9 @@ pub enum LedgerError {
     },
 }
 
-impl LedgerError {
-    pub(crate) fn open(
-        path: impl Into<PathBuf>,
-        source: impl Into<Box<dyn Error + Send + Sync>>,
-    ) -> Self {
+impl StoreError {
+    /// A failure of the database or the system, with the file that it is about.
+    pub fn open(path: impl Into<PathBuf>, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Open {
             path: path.into(),
             source: source.into(),
@@ -51,10 +51,10 @@ impl LedgerError {
 
 /// What the database said inside a call.
 #[derive(Debug)]
-pub(crate) struct StoreError(pub(crate) rusqlite::Error);
+pub struct SqlError(pub rusqlite::Error);
 
-impl From<StoreError> for EngineError {
-    fn from(StoreError(error): StoreError) -> Self {
+impl From<SqlError> for EngineError {
+    fn from(SqlError(error): SqlError) -> Self {
         Self::new(kind(&error), "the store cannot be used").with_source(error)
     }
 }

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::kind;
-use crate::store::Tx;
+use crate::tx::Tx;
 
 /// Calls that may wait; more wait outside.
 const QUEUE: usize = 1024;
@@ -17,21 +17,25 @@ const QUEUE: usize = 1024;
 const BATCH: usize = 256;
 
 /// What a job does inside the transaction.
-pub(crate) type Outcome<T> = Result<T, EngineError>;
+type Outcome<T> = Result<T, EngineError>;
 
 /// The handle to the thread. Dropping it lets the waiting calls finish and closes the file.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub struct Writer {
     queue: Option<mpsc::Sender<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    pub(crate) fn start(connection: Connection) -> std::io::Result<Self> {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When the system has no room for another thread.
+    pub fn start(connection: Connection) -> std::io::Result<Self> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()
-            .name("ledger-writer".to_owned())
-            .spawn(move || serve(&connection, jobs))?;
+            .name("store-writer".to_owned())
+            .spawn(move || serve(&mut Tx::new(connection), jobs))?;
         Ok(Self {
             queue: Some(queue),
             thread: Some(thread),
@@ -40,14 +44,17 @@ impl Writer {
 
     /// Runs `act` in a transaction. An `Ok` comes back only after the commit is on the disk; an
     /// `Err` leaves nothing behind. A call that is cancelled before its turn has no effect.
-    pub(crate) async fn run<T: Send + 'static>(
+    ///
+    /// # Errors
+    /// Those of `act`, and the store's.
+    pub async fn run<T: Send + 'static>(
         &self,
         cx: &HookContext,
-        act: impl FnOnce(&mut Tx<'_>) -> Outcome<T> + Send + 'static,
+        act: impl FnOnce(&mut Tx) -> Outcome<T> + Send + 'static,
     ) -> Outcome<T> {
         let (reply, answer) = oneshot::channel();
         let cx = cx.clone();
-        let act = move |tx: &mut Tx<'_>| {
+        let act = move |tx: &mut Tx| {
             cx.check()?;
             act(tx)
         };
@@ -62,7 +69,7 @@ impl Writer {
     }
 
     /// Hands over work that nobody waits for; dropped where the queue is full.
-    pub(crate) fn submit(&self, act: impl FnOnce(&mut Tx<'_>) -> Outcome<()> + Send + 'static) {
+    pub fn submit(&self, act: impl FnOnce(&mut Tx) -> Outcome<()> + Send + 'static) {
         let (reply, _) = oneshot::channel();
         let job = Box::new(Work {
             act: Some(act),
@@ -74,7 +81,7 @@ impl Writer {
             .as_ref()
             .is_none_or(|queue| queue.try_send(job).is_err());
         if full {
-            tracing::warn!("the ledger's queue is full, a release waits for its lease");
+            tracing::warn!("the store's queue is full, a release waits for its lease");
         }
     }
 }
@@ -90,7 +97,7 @@ impl Drop for Writer {
 }
 
 fn gone() -> EngineError {
-    EngineError::new(ErrorKind::Failure, "the ledger's writer is gone")
+    EngineError::new(ErrorKind::Failure, "the store's writer is gone")
 }
 
 /// Why a transaction as a whole came to nothing.
@@ -123,7 +130,7 @@ impl From<&Failure> for EngineError {
 /// A call on its way through the thread.
 trait Job: Send {
     /// Does the work; false asks for it to be undone.
-    fn run(&mut self, connection: &Connection) -> bool;
+    fn run(&mut self, tx: &mut Tx) -> bool;
     /// Answers, after the transaction ended.
     fn settle(self: Box<Self>, failure: Option<&Failure>);
 }
@@ -134,16 +141,16 @@ struct Work<T, F> {
     reply: oneshot::Sender<Outcome<T>>,
 }
 
-impl<T: Send, F: FnOnce(&mut Tx<'_>) -> Outcome<T> + Send> Job for Work<T, F> {
-    fn run(&mut self, connection: &Connection) -> bool {
+impl<T: Send, F: FnOnce(&mut Tx) -> Outcome<T> + Send> Job for Work<T, F> {
+    fn run(&mut self, tx: &mut Tx) -> bool {
         let Some(act) = self.act.take() else {
             return false;
         };
-        let ran = catch_unwind(AssertUnwindSafe(|| act(&mut Tx::new(connection))));
+        let ran = catch_unwind(AssertUnwindSafe(|| act(tx)));
         let outcome = ran.unwrap_or_else(|_| {
             Err(EngineError::new(
                 ErrorKind::Failure,
-                "the ledger panicked in this call",
+                "the store panicked in this call",
             ))
         });
         let keep = outcome.is_ok();
@@ -164,7 +171,7 @@ impl<T: Send, F: FnOnce(&mut Tx<'_>) -> Outcome<T> + Send> Job for Work<T, F> {
     }
 }
 
-fn serve(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+fn serve(tx: &mut Tx, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
     while let Some(first) = jobs.blocking_recv() {
         let mut batch = vec![first];
         while batch.len() < BATCH
@@ -172,7 +179,7 @@ fn serve(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
         {
             batch.push(next);
         }
-        let failure = transaction(connection, &mut batch).err();
+        let failure = transaction(tx, &mut batch).err();
         for job in batch {
             job.settle(failure.as_ref());
         }
@@ -180,43 +187,39 @@ fn serve(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
 }
 
 /// All jobs in one transaction. An `Err` says that none of them happened.
-fn transaction(connection: &Connection, batch: &mut [Box<dyn Job>]) -> Result<(), Failure> {
-    execute(connection, "BEGIN IMMEDIATE")?;
+fn transaction(tx: &mut Tx, batch: &mut [Box<dyn Job>]) -> Result<(), Failure> {
+    execute(tx, "BEGIN IMMEDIATE")?;
     let done = match batch {
         [only] => {
-            let end = if only.run(connection) {
-                "COMMIT"
-            } else {
-                "ROLLBACK"
-            };
-            execute(connection, end)
+            let end = if only.run(tx) { "COMMIT" } else { "ROLLBACK" };
+            execute(tx, end)
         }
         several => several
             .iter_mut()
-            .try_for_each(|job| nested(connection, job.as_mut()))
-            .and_then(|()| execute(connection, "COMMIT")),
+            .try_for_each(|job| nested(tx, job.as_mut()))
+            .and_then(|()| execute(tx, "COMMIT")),
     };
-    if !connection.is_autocommit() {
-        execute(connection, "ROLLBACK")?;
+    if !tx.connection().is_autocommit() {
+        execute(tx, "ROLLBACK")?;
     }
     done
 }
 
 /// One job in a transaction of several: its failure undoes its own work alone.
-fn nested(connection: &Connection, job: &mut dyn Job) -> Result<(), Failure> {
-    execute(connection, "SAVEPOINT job")?;
-    let keep = job.run(connection);
-    if connection.is_autocommit() {
+fn nested(tx: &mut Tx, job: &mut dyn Job) -> Result<(), Failure> {
+    execute(tx, "SAVEPOINT job")?;
+    let keep = job.run(tx);
+    if tx.connection().is_autocommit() {
         return Err(Failure::GivenUp);
     }
     if !keep {
-        execute(connection, "ROLLBACK TO job")?;
+        execute(tx, "ROLLBACK TO job")?;
     }
-    execute(connection, "RELEASE job")
+    execute(tx, "RELEASE job")
 }
 
-fn execute(connection: &Connection, sql: &str) -> Result<(), Failure> {
-    connection.prepare_cached(sql)?.execute(())?;
+fn execute(tx: &Tx, sql: &str) -> Result<(), Failure> {
+    tx.connection().prepare_cached(sql)?.execute(())?;
     Ok(())
 }
 

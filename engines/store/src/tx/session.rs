@@ -5,40 +5,23 @@ use contextwire_engine::{EngineError, SessionId, TranscriptState};
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::{Tx, bounded, unbounded};
-use crate::error::StoreError;
+use crate::error::SqlError;
+use crate::log::SessionRow;
 
-/// A session as stored.
-#[derive(Clone, Debug)]
-pub(crate) struct SessionRow {
-    pub(crate) id: i64,
-    /// The highest pair that had an effect.
-    pub(crate) highest: Option<Pair>,
-    /// What updates of the LOG placed.
-    pub(crate) placed: TranscriptState,
-    /// The same with the provisional tail behind it.
-    pub(crate) total: TranscriptState,
-    /// Entries before this place are never meant by an Ingest without an entry id.
-    pub(crate) ingest_floor: u64,
-}
-
-impl Tx<'_> {
-    pub(crate) fn session(&self, name: &SessionId) -> Result<Option<SessionRow>, EngineError> {
+impl Tx {
+    pub(super) fn read_session(&self, name: &SessionId) -> Result<Option<SessionRow>, EngineError> {
         let found = self
             .connection
             .prepare_cached(
                 "SELECT id, host_epoch, session_seq, placed, placed_chain, total, total_chain,
                         ingest_floor
-                 FROM session WHERE name = ?1",
+                 FROM session WHERE scope = 0 AND name = ?1",
             )
             .and_then(|mut query| query.query_row([name.as_str()], session_row).optional());
-        Ok(found.map_err(StoreError)?)
+        Ok(found.map_err(SqlError)?)
     }
 
-    /// The row, made where there is none yet.
-    pub(crate) fn session_for_writing(&self, name: &SessionId) -> Result<SessionRow, EngineError> {
-        if let Some(known) = self.session(name)? {
-            return Ok(known);
-        }
+    pub(super) fn insert_session(&self, name: &SessionId) -> Result<SessionRow, EngineError> {
         let empty = TranscriptState::EMPTY;
         self.execute(
             "INSERT INTO session (name, placed, placed_chain, total, total_chain, ingest_floor)
@@ -54,8 +37,7 @@ impl Tx<'_> {
         })
     }
 
-    /// Writes where the log ends.
-    pub(crate) fn write_ends(&self, session: &SessionRow) -> Result<(), EngineError> {
+    pub(super) fn update_ends(&self, session: &SessionRow) -> Result<(), EngineError> {
         self.execute(
             "UPDATE session SET placed = ?2, placed_chain = ?3, total = ?4, total_chain = ?5,
                     ingest_floor = ?6
@@ -69,36 +51,6 @@ impl Tx<'_> {
                 bounded(session.ingest_floor)
             ],
         )
-    }
-
-    /// A host whose log has the state of the stored one, tail included, has it in that order: the
-    /// tail is placed, as an update of the LOG without news would place it.
-    pub(crate) fn confirm(
-        &self,
-        session: &SessionId,
-        host: TranscriptState,
-    ) -> Result<(), EngineError> {
-        match self.session(session)? {
-            Some(row) if row.total == host && row.placed != host => self.write_ends(&SessionRow {
-                placed: row.total,
-                ..row
-            }),
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    /// The stored log as a host is told it: up to what the LOG placed where the host's own log ends
-    /// there, with the provisional tail else.
-    pub(crate) fn log_state(
-        &self,
-        session: &SessionId,
-        host: Option<TranscriptState>,
-    ) -> Result<TranscriptState, EngineError> {
-        Ok(match self.session(session)? {
-            Some(row) if host == Some(row.placed) => row.placed,
-            Some(row) => row.total,
-            None => TranscriptState::EMPTY,
-        })
     }
 }
 

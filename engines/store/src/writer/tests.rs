@@ -6,7 +6,13 @@ use std::time::Duration;
 use contextwire_engine::{HookContext, Session, SessionId};
 
 use super::*;
-use crate::connection::{self, Use};
+use crate::connection::{self, CORE, Schema, Use};
+
+const SCHEMA: Schema = Schema {
+    application_id: 7,
+    engine: "test",
+    steps: &[&[CORE]],
+};
 
 fn cx() -> HookContext {
     HookContext::new(
@@ -17,17 +23,17 @@ fn cx() -> HookContext {
 
 fn file(folder: &tempfile::TempDir) -> Connection {
     let path = folder.path().join("ledger.sqlite3");
-    connection::open(&path, Use::Write, Duration::ZERO).unwrap()
+    connection::open(&path, &SCHEMA, Use::Write, Duration::ZERO).unwrap()
 }
 
 /// Stores a tombstone, whose name is as long as wanted.
-fn store(tx: &Tx<'_>, name: &str) -> Outcome<()> {
+fn store(tx: &Tx, name: &str) -> Outcome<()> {
     tx.execute("INSERT INTO closed (hook) VALUES (?1)", [name])
 }
 
-fn stored(tx: &Tx<'_>) -> i64 {
+fn stored(tx: &Tx) -> i64 {
     let count = tx
-        .connection
+        .connection()
         .query_row("SELECT count(*) FROM closed", (), |row| row.get(0));
     count.unwrap()
 }
@@ -39,7 +45,7 @@ async fn held(writer: &Arc<Writer>) -> mpsc::Sender<()> {
     let (started, begun) = oneshot::channel();
     let busy = Arc::clone(writer);
     tokio::spawn(async move {
-        let work = move |_: &mut Tx<'_>| {
+        let work = move |_: &mut Tx| {
             started.send(()).unwrap();
             assert!(wait.recv().is_err(), "let go");
             Ok(())
@@ -53,7 +59,7 @@ async fn held(writer: &Arc<Writer>) -> mpsc::Sender<()> {
 /// Runs the jobs in one transaction and gives their answers.
 async fn together<const N: usize>(
     writer: &Arc<Writer>,
-    jobs: [fn(&mut Tx<'_>) -> Outcome<()>; N],
+    jobs: [fn(&mut Tx) -> Outcome<()>; N],
 ) -> Vec<Outcome<()>> {
     let release = held(writer).await;
     let mut answers = tokio::task::JoinSet::new();
@@ -75,7 +81,7 @@ async fn together<const N: usize>(
 async fn a_job_that_fails_in_company_undoes_its_own_work_alone() {
     let folder = tempfile::tempdir().unwrap();
     let writer = Arc::new(Writer::start(file(&folder)).unwrap());
-    let jobs: [fn(&mut Tx<'_>) -> Outcome<()>; 4] = [
+    let jobs: [fn(&mut Tx) -> Outcome<()>; 4] = [
         |tx| store(tx, "first"),
         |tx| {
             store(tx, "second")?;
@@ -129,7 +135,7 @@ fn nearly_full(folder: &tempfile::TempDir) -> Connection {
     connection
 }
 
-fn too_much(tx: &mut Tx<'_>) -> Outcome<()> {
+fn too_much(tx: &mut Tx) -> Outcome<()> {
     store(tx, &"x".repeat(1 << 20))
 }
 
@@ -168,8 +174,8 @@ async fn when_the_whole_transaction_is_given_up_nobody_in_it_is_told_otherwise()
     let folder = tempfile::tempdir().unwrap();
     let writer = Arc::new(Writer::start(file(&folder)).unwrap());
     // What SQLite does by itself when the disk is full or broken in the middle.
-    let give_up: fn(&mut Tx<'_>) -> Outcome<()> = |tx| {
-        tx.connection.execute_batch("ROLLBACK").unwrap();
+    let give_up: fn(&mut Tx) -> Outcome<()> = |tx| {
+        tx.connection().execute_batch("ROLLBACK").unwrap();
         Err(EngineError::transient("the disk is full"))
     };
     let answers = together(&writer, [|tx| store(tx, "a"), give_up, |tx| store(tx, "b")]).await;
@@ -188,5 +194,5 @@ async fn dropping_the_handle_finishes_what_waits() {
     }
     drop(writer);
     let connection = file(&folder);
-    assert_eq!(stored(&Tx::new(&connection)), 20);
+    assert_eq!(stored(&Tx::new(connection)), 20);
 }
