@@ -18,7 +18,7 @@ mod engine;
 
 use std::path::Path;
 
-use contextwire_store::{CORE, Schema};
+use contextwire_store::{CORE, Schema, unweighed};
 pub use contextwire_store::{Clock, StoreError, StoreFile, StoredEntry, StoredLog};
 pub use engine::{LedgerEngine, LedgerOptions};
 
@@ -27,6 +27,7 @@ pub const SCHEMA: Schema = Schema {
     application_id: 0x4357_4c47,
     engine: "ledger",
     steps: &[&[CORE]],
+    weigh: unweighed,
 };
 
 /// Opens a ledger's file for reading, without changing it.

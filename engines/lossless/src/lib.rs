@@ -7,6 +7,8 @@
 mod identity;
 pub mod node;
 pub mod plan;
+pub mod publish;
+pub mod rows;
 mod span;
 
 pub use node::SummaryNode;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use contextwire_engine::Message;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::error::StoreError;
@@ -23,6 +24,13 @@ pub struct Schema {
     /// columns and indexes; what is to be computed for old rows is an engine's later work, so that
     /// no file keeps its hosts waiting.
     pub steps: &'static [&'static [&'static str]],
+    /// What a new entry costs in a prompt, where the engine keeps that beside it.
+    pub weigh: fn(&Message) -> Option<u32>,
+}
+
+/// The [`Schema::weigh`] of an engine that keeps no costs.
+pub const fn unweighed(_: &Message) -> Option<u32> {
+    None
 }
 
 impl Schema {
@@ -210,6 +218,7 @@ mod tests {
         application_id: 7,
         engine: "first",
         steps: &[&[CORE]],
+        weigh: unweighed,
     };
     const TWO: Schema = Schema {
         steps: &[

@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use crate::connection::{self, Schema};
 use crate::error::StoreError;
 use crate::log::LogRows;
-use crate::tx::{Tx, bounded, read_message};
+use crate::tx::{MESSAGE_COLUMNS, Tx, bounded, read_message};
 
 /// A store's file, open for reading.
 #[derive(Debug)]
@@ -54,6 +54,11 @@ impl StoreFile {
             tx: Tx::new(connection),
             schema,
         })
+    }
+
+    /// Its rows as they are now, for the tables of one engine.
+    pub fn rows(&self) -> &Tx {
+        &self.tx
     }
 
     /// Which engine's it is.
@@ -118,15 +123,14 @@ impl StoreFile {
     /// # Errors
     /// [`StoreError`] when the file cannot be read.
     pub fn message(&self, session: &SessionId, place: u64) -> Result<Option<Message>, StoreError> {
+        let sql = format!(
+            "SELECT {MESSAGE_COLUMNS} FROM entry
+             WHERE session = (SELECT id FROM session WHERE name = ?1) AND place = ?2"
+        );
         let found = self
             .tx
             .connection()
-            .prepare_cached(
-                "SELECT entry_id, synthetic, omitted_bytes, omitted_sha256,
-                        coalesce(payload, (SELECT bytes FROM blob WHERE blob.id = body)) AS payload
-                 FROM entry
-                 WHERE session = (SELECT id FROM session WHERE name = ?1) AND place = ?2",
-            )
+            .prepare_cached(&sql)
             .and_then(|mut query| {
                 query
                     .query_row(params![session.as_str(), bounded(place)], read_message)

@@ -26,7 +26,7 @@ mod store;
 mod tx;
 mod writer;
 
-pub use connection::{CORE, Schema, Use, open};
+pub use connection::{CORE, Schema, Use, open, unweighed};
 pub use error::{SqlError, StoreError};
 pub use file::{StoreFile, StoredEntry, StoredLog};
 pub use hooks::{Claim, Claimed, LogHooks};
@@ -36,5 +36,5 @@ pub use memory::MemoryRows;
 pub use reader::Reader;
 pub use sqlite::SqliteStore;
 pub use store::{Clock, Outcome, Store, system_clock};
-pub use tx::{Tx, bounded, unbounded};
+pub use tx::{MESSAGE_COLUMNS, Tx, bounded, read_message, unbounded};
 pub use writer::Writer;

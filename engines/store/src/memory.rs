@@ -47,10 +47,22 @@ impl MemoryRows {
             .collect()
     }
 
-    /// The message of an entry.
-    pub fn message(&self, id: i64) -> Option<&Message> {
-        let index = usize::try_from(id).ok()?;
-        self.entries.get(index).map(|entry| &entry.message)
+    /// The bodies of a session that left its log, the oldest first.
+    pub fn history(&self, session: i64) -> Vec<Stored> {
+        let gone = self
+            .of(session)
+            .filter(|entry| entry.stored.place.is_none());
+        gone.map(|entry| entry.stored.clone()).collect()
+    }
+
+    /// How many bodies there are, of all sessions.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     fn of(&self, session: i64) -> impl Iterator<Item = &MemoryEntry> {

@@ -31,7 +31,7 @@ impl SqliteStore {
         let reading = connection::open(path, schema, Use::Read, busy)?;
         let failed = |error| StoreError::open(path, error);
         Ok(Self {
-            writer: Writer::start(writing).map_err(failed)?,
+            writer: Writer::start(writing, schema.weigh).map_err(failed)?,
             reader: Reader::start(reading).map_err(failed)?,
         })
     }

@@ -7,23 +7,30 @@ mod session;
 use contextwire_engine::durable::{
     Fingerprint, KeyName, KeyRecord, KeyState, Ledger, Pair, Preparation, UnixMillis,
 };
-use contextwire_engine::{EngineError, HookId, SessionId};
+use contextwire_engine::{EngineError, HookId, Message, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use crate::connection::unweighed;
 use crate::error::SqlError;
 use crate::log::LogRows;
 use crate::log::SessionRow;
-pub(crate) use entry::read_message;
+pub use entry::{MESSAGE_COLUMNS, read_message};
 
 /// The tables, inside a transaction of a [`crate::Writer`] or a [`crate::Reader`].
 #[derive(Debug)]
 pub struct Tx {
     connection: Connection,
+    weigh: fn(&Message) -> Option<u32>,
 }
 
 impl Tx {
     pub(crate) fn new(connection: Connection) -> Self {
-        Self { connection }
+        Self::weighing(connection, unweighed)
+    }
+
+    /// The same for an engine that keeps what its entries cost.
+    pub(crate) fn weighing(connection: Connection, weigh: fn(&Message) -> Option<u32>) -> Self {
+        Self { connection, weigh }
     }
 
     /// The connection, for the tables of an engine of its own.

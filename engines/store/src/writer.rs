@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use contextwire_engine::{EngineError, ErrorKind, HookContext};
+use contextwire_engine::{EngineError, ErrorKind, HookContext, Message};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
@@ -31,11 +31,14 @@ impl Writer {
     ///
     /// # Errors
     /// When the system has no room for another thread.
-    pub fn start(connection: Connection) -> std::io::Result<Self> {
+    pub fn start(
+        connection: Connection,
+        weigh: fn(&Message) -> Option<u32>,
+    ) -> std::io::Result<Self> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("store-writer".to_owned())
-            .spawn(move || serve(&mut Tx::new(connection), jobs))?;
+            .spawn(move || serve(&mut Tx::weighing(connection, weigh), jobs))?;
         Ok(Self {
             queue: Some(queue),
             thread: Some(thread),

@@ -121,8 +121,8 @@ impl LogRows for Tx {
         self.execute(
             "INSERT INTO entry (session, place, chain, entry_id, digest, ingested, heartbeat, turn,
                                 generation, raw_seq, synthetic, omitted_bytes, omitted_sha256, body,
-                                payload)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                                payload, tokens)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             params![
                 session,
                 bounded(place),
@@ -138,7 +138,8 @@ impl LogRows for Tx {
                 message.omitted().map(|omitted| bounded(omitted.bytes)),
                 message.omitted().map(|omitted| omitted.sha256),
                 body,
-                (!is_large).then_some(&payload[..])
+                (!is_large).then_some(&payload[..]),
+                (self.weigh)(message)
             ],
         )
     }
@@ -233,9 +234,15 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
     })
 }
 
-/// The message of a row with `entry_id`, `synthetic`, the two columns of an omitted body, and the
-/// payload.
-pub(crate) fn read_message(row: &Row<'_>) -> rusqlite::Result<Message> {
+/// What [`read_message`] reads of an entry.
+pub const MESSAGE_COLUMNS: &str = "entry_id, synthetic, omitted_bytes, omitted_sha256,
+    coalesce(payload, (SELECT bytes FROM blob WHERE blob.id = body)) AS payload";
+
+/// The message of a row with [`MESSAGE_COLUMNS`].
+///
+/// # Errors
+/// What the database says of a damaged row.
+pub fn read_message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let bytes = row.get::<_, Option<i64>>("omitted_bytes")?.map(unbounded);
     let sha256: Option<[u8; 32]> = row.get("omitted_sha256")?;
     let omitted = bytes

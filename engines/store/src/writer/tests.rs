@@ -12,7 +12,12 @@ const SCHEMA: Schema = Schema {
     application_id: 7,
     engine: "test",
     steps: &[&[CORE]],
+    weigh: connection::unweighed,
 };
+
+fn started(connection: Connection) -> std::io::Result<Writer> {
+    Writer::start(connection, connection::unweighed)
+}
 
 fn cx() -> HookContext {
     HookContext::new(
@@ -80,7 +85,7 @@ async fn together<const N: usize>(
 #[tokio::test]
 async fn a_job_that_fails_in_company_undoes_its_own_work_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let writer = Arc::new(Writer::start(file(&folder)).unwrap());
+    let writer = Arc::new(started(file(&folder)).unwrap());
     let jobs: [fn(&mut Tx) -> Outcome<()>; 4] = [
         |tx| store(tx, "first"),
         |tx| {
@@ -113,7 +118,7 @@ async fn a_job_that_fails_in_company_undoes_its_own_work_alone() {
 #[tokio::test]
 async fn a_job_that_fails_alone_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
-    let writer = Writer::start(file(&folder)).unwrap();
+    let writer = started(file(&folder)).unwrap();
     let cx = cx();
     let failed = writer.run(&cx, |tx| {
         store(tx, "a")?;
@@ -142,7 +147,7 @@ fn too_much(tx: &mut Tx) -> Outcome<()> {
 #[tokio::test]
 async fn e_lif_10_a_full_disk_is_transient_for_everybody_in_the_transaction_and_passes() {
     let folder = tempfile::tempdir().unwrap();
-    let writer = Arc::new(Writer::start(nearly_full(&folder)).unwrap());
+    let writer = Arc::new(started(nearly_full(&folder)).unwrap());
     let answers = together(
         &writer,
         [|tx| store(tx, "a"), too_much, |tx| store(tx, "b")],
@@ -172,7 +177,7 @@ async fn e_lif_10_a_full_disk_is_transient_for_everybody_in_the_transaction_and_
 #[tokio::test]
 async fn when_the_whole_transaction_is_given_up_nobody_in_it_is_told_otherwise() {
     let folder = tempfile::tempdir().unwrap();
-    let writer = Arc::new(Writer::start(file(&folder)).unwrap());
+    let writer = Arc::new(started(file(&folder)).unwrap());
     // What SQLite does by itself when the disk is full or broken in the middle.
     let give_up: fn(&mut Tx) -> Outcome<()> = |tx| {
         tx.connection().execute_batch("ROLLBACK").unwrap();
@@ -188,7 +193,7 @@ async fn when_the_whole_transaction_is_given_up_nobody_in_it_is_told_otherwise()
 #[tokio::test]
 async fn dropping_the_handle_finishes_what_waits() {
     let folder = tempfile::tempdir().unwrap();
-    let writer = Writer::start(file(&folder)).unwrap();
+    let writer = started(file(&folder)).unwrap();
     for n in 0..20 {
         writer.submit(move |tx| store(tx, &n.to_string()));
     }
