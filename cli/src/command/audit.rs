@@ -10,8 +10,9 @@ use anyhow::Context;
 use clap::Args;
 use contextwire_client::{AdminClient, EngineClient, ServedBy, Target};
 use contextwire_engine::{Assemble, Session as SessionOfCall, SessionId, StoredLog, Transcript};
-use contextwire_ledger::LedgerFile;
+use contextwire_ledger::SCHEMA;
 use contextwire_proto::Reason;
+use contextwire_store::StoreFile;
 
 use crate::audit::{self, Finding, Item, StateVerdict};
 use crate::engine::default_store;
@@ -104,7 +105,7 @@ fn read(
     id: &SessionId,
     messages: &Messages,
 ) -> anyhow::Result<AuditReport> {
-    let file = LedgerFile::open(store)?;
+    let file = StoreFile::open(store, &[SCHEMA])?;
     let Some(log) = file.log(id)? else {
         let known = file.sessions()?;
         let known: Vec<_> = known.iter().take(10).map(SessionId::as_str).collect();
