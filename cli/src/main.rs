@@ -44,8 +44,12 @@ async fn main() -> ExitCode {
         Command::Session(args) => session::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Tokens(args) => tokens::run(&args).map(|()| ExitCode::SUCCESS),
     };
-    done.unwrap_or_else(|error| {
+    let code = done.unwrap_or_else(|error| {
         output::problem(format_args!("error: {error:#}"));
         ExitCode::from(output::exit_code(&error))
-    })
+    });
+    if output::result_is_lost() && code == ExitCode::SUCCESS {
+        return ExitCode::FAILURE;
+    }
+    code
 }

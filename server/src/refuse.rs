@@ -61,13 +61,13 @@ fn note(hook: Hook, reason: Reason, error: &EngineError) {
         ErrorKind::Unsupported => {
             tracing::error!(%hook, "the engine advertises a method and answers that it is absent");
         }
-        ErrorKind::Transient
-        | ErrorKind::Rejected
+        ErrorKind::Rejected
         | ErrorKind::IdempotencyConflict
         | ErrorKind::GenerationConflict { .. }
-        | ErrorKind::PreparationExpired
-        | ErrorKind::Failure
-        | _ => {
+        | ErrorKind::PreparationExpired => {
+            tracing::info!(%hook, reason = reason.name(), error = %text, "the engine refused a call");
+        }
+        ErrorKind::Transient | ErrorKind::Failure | _ => {
             tracing::warn!(%hook, reason = reason.name(), error = %text, "the engine failed");
         }
     }

@@ -15,10 +15,11 @@ use contextwire_proto::Reason;
 use contextwire_store::StoreFile;
 
 use crate::audit::{self, Finding, Item, StateVerdict};
+use crate::command::session::warn;
 use crate::engine::default_store;
 use crate::output;
 use crate::report::{AuditFinding, AuditReport};
-use crate::session::{self, ContextMessage, HistoryView, Session, Strictness};
+use crate::session::{self, ContextMessage, HistoryView, Outcome, Session, Strictness};
 
 /// The audit could not be made.
 const NO_AUDIT: u8 = 3;
@@ -43,6 +44,9 @@ pub struct AuditArgs {
     /// A running engine instead: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`.
     #[arg(long, conflicts_with = "store")]
     pub target: Option<Target>,
+    /// Refuses a damaged session file instead of auditing what can be read of it.
+    #[arg(long)]
+    pub strict: bool,
     /// The session's id at the engine; by default the id in the session file.
     #[arg(long, value_name = "ID")]
     pub session_id: Option<String>,
@@ -79,19 +83,31 @@ pub async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn audit(args: &AuditArgs) -> anyhow::Result<AuditReport> {
-    let recording = session::read_chosen(
-        &args.session,
-        args.transcript.as_deref(),
-        Strictness::Lenient,
-    )
-    .with_context(|| format!("cannot audit {}", args.session.display()))?;
+    let strictness = if args.strict {
+        Strictness::Strict
+    } else {
+        Strictness::Lenient
+    };
+    let recording = session::read_chosen(&args.session, args.transcript.as_deref(), strictness)
+        .with_context(|| format!("cannot audit {}", args.session.display()))?;
+    warn(&recording);
+    let report = compare(args, &recording).await?;
+    let problems = recording.problems().iter();
+    let skipped = problems.filter(|problem| problem.outcome == Outcome::Skipped);
+    Ok(AuditReport {
+        lines_skipped: skipped.count() as u64,
+        ..report
+    })
+}
+
+async fn compare(args: &AuditArgs, recording: &Session) -> anyhow::Result<AuditReport> {
     let id = args
         .session_id
         .clone()
         .or_else(|| recording.header().id.clone());
     let id = id.unwrap_or_else(|| "replay".to_owned());
     let id = SessionId::new(id).context("the session's id cannot be used")?;
-    let messages = messages(&recording);
+    let messages = messages(recording);
     if let Some(target) = &args.target {
         return ask(target, id, &messages, args.deadline).await;
     }
@@ -187,6 +203,7 @@ async fn whole(
         messages: messages.len() as u64,
         stored: log.count,
         provisional: 0,
+        lines_skipped: 0,
         ok: findings.is_empty(),
         findings,
     })
@@ -244,6 +261,7 @@ fn report(id: &SessionId, messages: &Messages, log: &StoredLog) -> AuditReport {
         messages: recorded.len() as u64,
         stored: stored.len() as u64,
         provisional: log.total.count.saturating_sub(log.placed.count),
+        lines_skipped: 0,
         ok: findings.is_empty(),
         findings: findings.into_iter().filter_map(named).collect(),
     }

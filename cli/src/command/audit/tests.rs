@@ -36,6 +36,7 @@ async fn told_of(text: &[u8], pick: impl Fn(usize) -> Vec<usize>) -> (TempDir, A
             .unwrap();
     }
     let args = AuditArgs {
+        strict: false,
         transcript: None,
         session,
         store: Some(store),
@@ -210,4 +211,34 @@ async fn an_engine_that_does_not_answer_is_no_verdict() {
     };
     assert!(audit(&args).await.is_err());
     assert_eq!(run(&args).await.unwrap(), ExitCode::from(NO_AUDIT));
+}
+
+#[tokio::test]
+async fn what_could_not_be_read_of_the_session_is_said() {
+    let (folder, args) = told(|len| (0..len).collect()).await;
+    let mut text = std::fs::read(&args.session).unwrap();
+    text.extend_from_slice(b"{\"type\": \"message\", \"id\": \n");
+    let damaged = folder.path().join("damaged.jsonl");
+    std::fs::write(&damaged, text).unwrap();
+    let args = AuditArgs {
+        session: damaged,
+        ..args
+    };
+    assert_eq!(audit(&args).await.unwrap().lines_skipped, 1);
+    let strict = AuditArgs {
+        strict: true,
+        ..args
+    };
+    assert_eq!(run(&strict).await.unwrap(), ExitCode::from(NO_AUDIT));
+}
+
+#[tokio::test]
+async fn a_body_that_was_changed_in_the_store_is_found() {
+    let (_folder, args) = told(|len| (0..len).collect()).await;
+    let store = rusqlite::Connection::open(args.store.as_ref().unwrap()).unwrap();
+    let changed = store.execute("UPDATE entry SET payload = x'7b7d' WHERE place = 1", ());
+    assert_eq!(changed.unwrap(), 1);
+    let report = audit(&args).await.unwrap();
+    let found: Vec<_> = report.findings.iter().map(|it| it.kind.as_str()).collect();
+    assert_eq!(found, ["changed"]);
 }
