@@ -355,20 +355,6 @@ async fn a_turn_keeps_its_engine_when_the_slot_changes_and_refuses_calls_after_i
     assert_eq!(error.code(), "TURN_OVER");
 }
 
-#[tokio::test]
-async fn c158_without_an_engine_of_its_own_a_host_says_what_to_do() {
-    let host = builder()
-        .options(ClientOptions {
-            built_in: None,
-            ..ClientOptions::default()
-        })
-        .build()
-        .unwrap();
-    let request = Assemble::default();
-    let error = host.assemble(&session("s"), request).await.unwrap_err();
-    assert!(error.to_string().contains("select another"), "{error}");
-}
-
 #[tokio::test(start_paused = true)]
 async fn the_status_file_follows_what_happens_and_is_always_whole() {
     let folder = tempfile::tempdir().unwrap();
