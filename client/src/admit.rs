@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::call::Call;
 use crate::error::CallError;
-use crate::layer::{Below, Pending, Wrap, at_once, take_ready};
+use crate::layer::{Below, Pending, Wrap, at_once, layer, take_ready};
 use crate::options::CallLimits;
 use crate::request::EngineRequest;
 use crate::sync::Book;
@@ -71,6 +71,8 @@ impl Admit {
         }
     }
 }
+
+layer!(Admit);
 
 impl Wrap for Admit {
     fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {

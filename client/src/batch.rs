@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::call::{Call, ServedBy};
 use crate::describe::Acquaintance;
-use crate::layer::{Below, Outcome, Pending, Wrap, take_ready};
+use crate::layer::{Below, Outcome, Pending, Wrap, layer, take_ready};
 use crate::request::{EngineReply, EngineRequest};
 
 /// Room for everything beside the messages of a batch.
@@ -19,6 +19,8 @@ const BESIDE: usize = 16 << 10;
 /// that the engine does not take; what it took until then is the answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Batch(pub(crate) Arc<Acquaintance>);
+
+layer!(Batch);
 
 impl Wrap for Batch {
     fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {

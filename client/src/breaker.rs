@@ -3,16 +3,14 @@
 mod state;
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 
-use futures_util::future::BoxFuture;
 use tokio::time::Instant;
-use tower::{Layer, Service};
 
 use crate::call::{Answer, Call, ServedBy};
 use crate::classify::{CountsAs, counts_as};
 use crate::describe::Acquaintance;
 use crate::error::CallError;
+use crate::layer::{Below, Pending, Wrap, at_once, layer};
 use crate::observer::Observer;
 use crate::stack::Gauges;
 use crate::sync::Debt;
@@ -20,7 +18,12 @@ use crate::sync::Debt;
 use state::{Change, Outcome, Ticket};
 pub(crate) use state::{Circuit, Position};
 
-/// Wraps a service of calls in [`Breaker`]. One layer is one endpoint.
+/// Judges each attempt; after too many failures it answers at once, without a call.
+///
+/// The first call after a pause describes the engine anew before it sends its hook, since what
+/// comes back may be another build; only the hook's success ends the pause.
+///
+/// One layer is one endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct BreakerLayer {
     circuit: Arc<Mutex<Circuit>>,
@@ -48,49 +51,18 @@ impl BreakerLayer {
     }
 }
 
-impl<S> Layer<S> for BreakerLayer {
-    type Service = Breaker<S>;
+layer!(BreakerLayer);
 
-    fn layer(&self, inner: S) -> Breaker<S> {
-        Breaker {
-            inner,
-            layer: self.clone(),
-        }
-    }
-}
-
-/// Judges each attempt; after too many failures it answers at once, without a call.
-///
-/// The first call after a pause describes the engine anew before it sends its hook, since what
-/// comes back may be another build; only the hook's success ends the pause.
-#[derive(Clone, Debug)]
-pub(crate) struct Breaker<S> {
-    inner: S,
-    layer: BreakerLayer,
-}
-
-impl<S> Service<Call> for Breaker<S>
-where
-    S: Service<Call, Response = Answer, Error = CallError>,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = CallError;
-    type Future = BoxFuture<'static, Result<Answer, CallError>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
-        let permit = match Permit::ask(&self.layer, &call) {
+impl Wrap for BreakerLayer {
+    fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {
+        let permit = match Permit::ask(self, &call) {
             Ok(permit) => permit,
-            Err(error) => return Box::pin(std::future::ready(Err(error))),
+            Err(error) => return at_once(Err(error)),
         };
         if permit.ticket.is_probe {
-            self.layer.known.forget();
+            self.known.forget();
         }
-        let answer = self.inner.call(call);
+        let answer = below.call(call);
         Box::pin(async move {
             let outcome = answer.await;
             permit.settle(&outcome);

@@ -9,7 +9,7 @@ use lru::LruCache;
 use crate::call::{Call, TurnName};
 use crate::classify::{CountsAs, counts_as};
 use crate::error::CallError;
-use crate::layer::{Below, Pending, Wrap, at_once};
+use crate::layer::{Below, Pending, Wrap, at_once, layer};
 use crate::options::Policy;
 use crate::request::EngineRequest;
 
@@ -150,6 +150,8 @@ fn is_of_a_turn(call: &Call) -> bool {
     );
     !beside && !call.request.is_background()
 }
+
+layer!(Turns);
 
 impl Wrap for Turns {
     fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {

@@ -7,11 +7,8 @@ mod last_good;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 
 use contextwire_engine::{Hook, Reply, SessionId};
-use futures_util::future::BoxFuture;
-use tower::{Layer, Service};
 
 #[cfg(feature = "local")]
 pub(crate) use join::join;
@@ -21,12 +18,15 @@ use last_good::{Asked, LastGoods};
 use crate::call::{Answer, Call, Served, ServedBy};
 use crate::describe::Acquaintance;
 use crate::error::CallError;
+use crate::layer::{Below, Pending, Wrap, layer};
 use crate::neutral;
 use crate::options::{ClientOptions, FallbackEngine, Policy};
 use crate::request::{EngineReply, EngineRequest};
 use compaction::CompactionInPlace;
 
-/// Wraps a service of calls in [`Fallback`].
+/// Substitutes an answer by the hook's class: Assemble from the in-process engine, Compact from the
+/// built-in one, hooks that the next sync makes up for by their neutral result. All other failures are passed on: what to do
+/// about a turn that is not stored or a spawn that is not prepared is the host's choice.
 #[derive(Clone, Debug)]
 pub(crate) struct FallbackLayer {
     engine: FallbackEngine,
@@ -111,40 +111,10 @@ impl FallbackLayer {
     }
 }
 
-impl<S> Layer<S> for FallbackLayer {
-    type Service = Fallback<S>;
+layer!(FallbackLayer);
 
-    fn layer(&self, inner: S) -> Fallback<S> {
-        Fallback {
-            inner,
-            layer: self.clone(),
-        }
-    }
-}
-
-/// Substitutes an answer by the hook's class: Assemble from the in-process engine, Compact from the
-/// built-in one, hooks that the next sync makes up for by their neutral result. All other failures are passed on: what to do
-/// about a turn that is not stored or a spawn that is not prepared is the host's choice.
-#[derive(Clone, Debug)]
-pub(crate) struct Fallback<S> {
-    inner: S,
-    layer: FallbackLayer,
-}
-
-impl<S> Service<Call> for Fallback<S>
-where
-    S: Service<Call, Response = Answer, Error = CallError>,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = CallError;
-    type Future = BoxFuture<'static, Result<Answer, CallError>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
+impl Wrap for FallbackLayer {
+    fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {
         #[cfg(feature = "local")]
         crate::local::warm_up();
         let substitute = Substitute::of(&call.request);
@@ -154,9 +124,9 @@ where
         } else {
             None
         };
-        let layer = self.layer.clone();
+        let layer = self.clone();
         let compact = (call.hook() == Hook::Compact).then(|| Box::new(call.clone()));
-        let answer = self.inner.call(call);
+        let answer = below.call(call);
         Box::pin(async move {
             let error = match answer.await {
                 Ok(served) => {

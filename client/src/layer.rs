@@ -4,7 +4,7 @@
 use std::task::{Context, Poll};
 
 use futures_util::future::BoxFuture;
-use tower::{Layer, Service};
+use tower::Service;
 
 use crate::call::{Answer, Call};
 use crate::error::CallError;
@@ -35,10 +35,6 @@ pub(crate) trait Wrap: Clone {
     fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending;
 }
 
-/// The layer that does so.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct WrapLayer<W>(pub(crate) W);
-
 /// The service that does so, with the one below it.
 #[derive(Clone, Debug)]
 pub(crate) struct Wrapped<W, S> {
@@ -46,16 +42,26 @@ pub(crate) struct Wrapped<W, S> {
     below: S,
 }
 
-impl<W: Clone, S> Layer<S> for WrapLayer<W> {
-    type Service = Wrapped<W, S>;
-
-    fn layer(&self, below: S) -> Wrapped<W, S> {
-        Wrapped {
-            wrap: self.0.clone(),
-            below,
-        }
+impl<W, S> Wrapped<W, S> {
+    pub(crate) fn new(wrap: W, below: S) -> Self {
+        Self { wrap, below }
     }
 }
+
+/// Makes a tower layer of what wraps calls.
+macro_rules! layer {
+    ($wrap:ty) => {
+        impl<S> tower::Layer<S> for $wrap {
+            type Service = crate::layer::Wrapped<$wrap, S>;
+
+            fn layer(&self, below: S) -> Self::Service {
+                crate::layer::Wrapped::new(self.clone(), below)
+            }
+        }
+    };
+}
+
+pub(crate) use layer;
 
 impl<W: Wrap, S: Below> Service<Call> for Wrapped<W, S> {
     type Response = Answer;

@@ -140,14 +140,17 @@ impl Observer {
     }
 
     fn note(&self, hook: Hook, served_by: &str, error: Option<&CallError>) {
+        // What an engine does not have is nobody's work.
+        if matches!(error, Some(CallError::Absent { .. })) {
+            return;
+        }
         let mut journal = self.lock();
         match served_by {
             "engine" => journal.by_engine += 1,
             "in-process" => journal.in_process += 1,
             _ => journal.failed += 1,
         }
-        let failure = error.filter(|error| !matches!(error, CallError::Absent { .. }));
-        if let Some(error) = failure {
+        if let Some(error) = error {
             if journal.last_errors.len() == LAST_ERRORS {
                 journal.last_errors.pop_front();
             }
@@ -169,4 +172,34 @@ impl Observer {
 fn short(text: &str) -> String {
     let end = text.floor_char_boundary(limits::TEXT_BYTES);
     text.get(..end).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script::{broken, call};
+
+    #[test]
+    fn the_newest_failures_are_kept_and_what_an_engine_does_not_have_is_none() {
+        let observer = Observer::new("e".to_owned(), None, Arc::default());
+        for _ in 0..LAST_ERRORS + 2 {
+            observer.call_ended(Hook::Ingest, &Err(broken()), Duration::ZERO);
+        }
+        let rt = tokio::runtime::Builder::new_current_thread().build();
+        let _inside = rt.as_ref().unwrap().enter();
+        let absent = crate::neutral::absent(&call(contextwire_engine::Maintain::default()));
+        observer.call_ended(Hook::Maintain, &absent, Duration::ZERO);
+        let journal = observer.journal();
+        assert_eq!(journal.failed, 10);
+        assert_eq!(journal.in_process, 0);
+        let hooks: Vec<_> = journal.last_errors.iter().map(|it| it.hook).collect();
+        assert_eq!(hooks, [Hook::Ingest; LAST_ERRORS]);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let long = "ä".repeat(limits::TEXT_BYTES);
+        assert_eq!(short(&long).len(), limits::TEXT_BYTES);
+        assert_eq!(short(&format!("x{long}")).len(), limits::TEXT_BYTES - 1);
+    }
 }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::call::Call;
 use crate::classify::never_arrived;
 use crate::error::CallError;
-use crate::layer::{Below, Outcome, Pending, Wrap, take_ready};
+use crate::layer::{Below, Outcome, Pending, Wrap, layer, take_ready};
 use crate::request::EngineRequest;
 
 /// Sessions of which a call is kept. One that is forgotten is not asked for; the next list that the
@@ -38,6 +38,8 @@ impl Settle {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+layer!(Settle);
 
 impl Wrap for Settle {
     fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {

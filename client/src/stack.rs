@@ -20,7 +20,6 @@ use crate::fallback::FallbackLayer;
 use crate::fence::FenceLayer;
 use crate::gate::GateLayer;
 use crate::host_call::HostCallBook;
-use crate::layer::WrapLayer;
 use crate::observer::Observer;
 use crate::options::{ClientOptions, OnEngineFailure, Policy};
 use crate::order::{HostOrder, OrderLayer};
@@ -79,7 +78,7 @@ pub(crate) fn stack(stub: Stub, gauges: &Gauges, options: &ClientOptions) -> Sta
     let host_calls = Arc::new(HostCallBook::new());
     let engine = ServiceBuilder::new()
         // A turn that was taken over is not the engine's any more, whatever it would say now.
-        .option_layer((judges && substitutes).then(|| WrapLayer(gauges.turns.clone())))
+        .option_layer((judges && substitutes).then(|| gauges.turns.clone()))
         // Sees that nobody answered, deadlines included, before a substitute acts.
         .layer(FenceLayer::new(Arc::clone(&host_calls)))
         // A barred engine is not waited for, and what bars one is the last word of all tries.
@@ -89,11 +88,11 @@ pub(crate) fn stack(stub: Stub, gauges: &Gauges, options: &ClientOptions) -> Sta
         // Every phase below, waiting for a turn and connecting included, is inside the engine's share.
         .layer(DeadlineLayer)
         // Before anything is taken up for the call; one permit for all its tries.
-        .layer(WrapLayer(gauges.admit.clone()))
+        .layer(gauges.admit.clone())
         // One place in the order for all tries below.
         .layer(OrderLayer(Arc::clone(&gauges.order)))
         // Goes before a call that has its place already, with the place that it had itself.
-        .option_layer(judges.then(|| WrapLayer(Settle::new())))
+        .option_layer(judges.then(Settle::new))
         // Each try goes past the breaker, and all of them end with the deadline above.
         .option_layer(judges.then(retry::layer))
         // Judges each try, and sees what the deadline above cuts off.
@@ -113,8 +112,8 @@ pub(crate) fn stack(stub: Stub, gauges: &Gauges, options: &ClientOptions) -> Sta
         ));
     // Above the fallback, which records who answered; a batch is several calls.
     let face = (
-        WrapLayer(Batch(Arc::clone(known))),
-        WrapLayer(Trace(Arc::clone(&gauges.observer))),
+        Batch(Arc::clone(known)),
+        Trace(Arc::clone(&gauges.observer)),
     );
     if substitutes {
         // Sees every failure below.

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use tracing::{Instrument, debug_span};
 
 use crate::call::Call;
-use crate::layer::{Below, Pending, Wrap};
+use crate::layer::{Below, Pending, Wrap, layer};
 use crate::observer::Observer;
 use crate::trace_parent::TraceParent;
 
 /// Records who answered each call, and how fast.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace(pub(crate) Arc<Observer>);
+
+layer!(Trace);
 
 impl Wrap for Trace {
     fn call<S: Below>(&self, below: &mut S, mut call: Call) -> Pending {

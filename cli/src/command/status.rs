@@ -135,3 +135,52 @@ fn outside(
         describe_ms: answers.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use contextwire_client::Host;
+    use contextwire_server::{Listen, Server};
+    use contextwire_windowed::WindowedEngine;
+
+    use super::*;
+
+    async fn serve() -> Target {
+        let loopback = "127.0.0.1:0".parse().unwrap();
+        let server = Server::new(WindowedEngine).listen(Listen::Tcp(loopback));
+        let bound = server.bind().await.unwrap();
+        let Some(&Listen::Tcp(address)) = bound.addresses().first() else {
+            panic!("a TCP address")
+        };
+        tokio::spawn(async move { bound.run(std::future::pending()).await });
+        Target::tcp(address).unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_engine_is_seen_from_outside() {
+        let target = serve().await;
+        let seen = look(&target, Duration::from_mins(1)).await.unwrap();
+        assert_eq!(seen.id, "windowed");
+        assert_eq!(seen.health, "SERVING");
+        assert_eq!(seen.state, "ready");
+        assert_eq!(seen.negotiated_minor, limits::PROTOCOL.minor);
+    }
+
+    #[tokio::test]
+    async fn what_a_host_writes_is_read_and_anything_else_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("status.json");
+        let host = Host::builder()
+            .id("my-host")
+            .engine("lossless", Target::unix("/nobody/listens/here"))
+            .build()
+            .unwrap();
+        let json = serde_json::to_vec(&host.status()).unwrap();
+        std::fs::write(&file, json).unwrap();
+        let status = read(&file).unwrap();
+        assert_eq!(status.host, "my-host");
+        assert_eq!(status.active, "lossless");
+        std::fs::write(&file, "{}").unwrap();
+        let error = format!("{:#}", read(&file).unwrap_err());
+        assert!(error.contains("no status of a host"), "{error}");
+    }
+}

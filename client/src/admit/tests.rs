@@ -3,7 +3,7 @@ use tokio::time::Instant;
 use tower::{Layer, ServiceExt};
 
 use super::*;
-use crate::layer::{Outcome, WrapLayer};
+use crate::layer::Outcome;
 use crate::script::{Line, Script, call, ingest, well};
 
 fn admit(limits: CallLimits) -> Admit {
@@ -20,7 +20,7 @@ fn limits(calls: usize, waiting: usize) -> CallLimits {
 
 /// A call that is on its way; it takes its permit when it is first polled.
 fn sent(admit: &Admit, script: &Script, call: Call) -> tokio::task::JoinHandle<Outcome> {
-    let service = WrapLayer(admit.clone()).layer(script.clone());
+    let service = admit.layer(script.clone());
     tokio::spawn(async move { service.oneshot(call).await })
 }
 

@@ -5,7 +5,6 @@ use contextwire_proto::Reason;
 use tower::{Layer, ServiceExt};
 
 use super::*;
-use crate::layer::WrapLayer;
 use crate::request::EngineReply;
 use crate::script::{Line, Script, answers, broken, call, fails, ingest, refused, well};
 
@@ -25,7 +24,7 @@ impl Place {
     /// The code of a call's outcome, of a turn with this name or without one.
     async fn code(&self, turn: Option<&str>, mut call: Call) -> &'static str {
         call.turn = turn.map(Into::into);
-        let service = WrapLayer(self.turns.clone()).layer(self.script.clone());
+        let service = self.turns.layer(self.script.clone());
         let outcome = service.oneshot(call).await;
         outcome.map_or_else(|error| error.code(), |_| "OK")
     }
@@ -130,7 +129,7 @@ async fn r7_3_a_barred_engine_is_the_quarantines_affair() {
 async fn a_call_of_an_earlier_turn_that_ends_late_does_not_cost_the_next_one_its_engine() {
     let late = Line::Ends(std::time::Duration::from_secs(1), Err(broken()));
     let place = Place::new(Policy::Guarded, [late, well(), well()]);
-    let service = WrapLayer(place.turns.clone()).layer(place.script.clone());
+    let service = place.turns.layer(place.script.clone());
     let straggler = tokio::spawn(async move { service.oneshot(in_loop()).await });
     tokio::task::yield_now().await;
     assert_eq!(place.code(None, before_prompt()).await, "OK");

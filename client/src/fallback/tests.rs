@@ -5,7 +5,7 @@ use contextwire_engine::{
     ContextProjection, Ingest, Ingested, Maintain, Maintained, Message, PromptAuthority, Session,
     Transcript,
 };
-use tower::ServiceExt;
+use tower::{Layer, ServiceExt};
 
 use super::*;
 

@@ -18,7 +18,7 @@ use crate::error::CallError;
 use crate::fallback::FallbackLayer;
 use crate::in_process::InProcess;
 use crate::info_file;
-use crate::layer::{Pending, WrapLayer};
+use crate::layer::Pending;
 use crate::observer::Observer;
 use crate::options::{ClientOptions, OnEngineFailure};
 use crate::registry::{
@@ -232,8 +232,8 @@ impl Selection {
         }
     }
 
-    fn traced(&self) -> WrapLayer<Trace> {
-        WrapLayer(Trace(Arc::clone(&self.observer)))
+    fn traced(&self) -> Trace {
+        Trace(Arc::clone(&self.observer))
     }
 
     pub(super) fn active_info(&self) -> Option<EngineInfo> {

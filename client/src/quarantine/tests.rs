@@ -11,7 +11,8 @@ use tokio::time::advance;
 use tower::{Layer, ServiceExt};
 
 use super::*;
-use crate::fallback::{Fallback, FallbackLayer};
+use crate::fallback::FallbackLayer;
+use crate::layer::Wrapped;
 use crate::options::{FallbackEngine, QuarantineOptions};
 use crate::request::{EngineReply, EngineRequest};
 use crate::script::{Script, answers, call, description, fails, ingest, refused, session, well};
@@ -22,7 +23,7 @@ const DOWNGRADED: &str = "context engine downgraded to legacy";
 struct Host {
     known: Arc<Acquaintance>,
     script: Script,
-    stack: Fallback<Quarantine<Script>>,
+    stack: Wrapped<FallbackLayer, Wrapped<QuarantineLayer, Script>>,
 }
 
 impl Host {

@@ -5,7 +5,6 @@ use contextwire_proto::Reason;
 use tower::{Layer, ServiceExt};
 
 use super::*;
-use crate::layer::WrapLayer;
 use crate::request::EngineReply;
 use crate::script::{Line, Script, answers, broken, call, fails, ingest, refused, well};
 
@@ -24,7 +23,7 @@ impl Place {
     }
 
     async fn send(&self, call: Call) -> Outcome {
-        let service = WrapLayer(self.settle.clone()).layer(self.script.clone());
+        let service = self.settle.layer(self.script.clone());
         service.oneshot(call).await
     }
 
