@@ -1,9 +1,19 @@
 //! Which replica a session's calls belong to, without saying whose session it is (R1.10).
 
 use std::fmt::Write as _;
+use std::sync::{Arc, LazyLock};
 
 use contextwire_engine::Session;
 use sha2::{Digest, Sha256};
+
+/// The host's key; without one, a key that nobody outside this process can know.
+pub(crate) fn key(own: Option<&str>) -> Arc<str> {
+    static RANDOM: LazyLock<Arc<str>> = LazyLock::new(|| {
+        let [a, b] = [(); 2].map(|()| uuid::Uuid::now_v7());
+        format!("{a}{b}").into()
+    });
+    own.map_or_else(|| Arc::clone(&RANDOM), Into::into)
+}
 
 /// Hex of a keyed hash of the session's key, else of its id: equal for all calls of a family of
 /// sessions, and of no use to whoever does not hold the key. The tenant is the engine's to know: it
@@ -33,6 +43,13 @@ mod tests {
             key: key.map(str::to_owned),
             ..Session::new(SessionId::new(id).unwrap())
         }
+    }
+
+    #[test]
+    fn without_a_key_of_its_own_a_process_has_one_that_it_keeps() {
+        assert_eq!(key(None), key(None));
+        assert!(key(None).len() > 64);
+        assert_eq!(&*key(Some("mine")), "mine");
     }
 
     #[test]

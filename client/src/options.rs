@@ -147,8 +147,9 @@ pub struct ClientOptions {
     /// away knows whom it waits for (R7.12). Absent: in memory only.
     pub info_file: Option<PathBuf>,
     /// What the names of sessions are hashed with before they travel in metadata (R1.10). Hosts of
-    /// the same sessions use the same one.
-    pub affinity_key: String,
+    /// the same sessions use the same one, and one that keeps it over its restarts finds the same
+    /// replicas again. Absent: a random one a process.
+    pub affinity_key: Option<String>,
     /// Takes figures of every call.
     pub metrics: Option<Arc<dyn Metrics>>,
     /// The id under which the host selects the engine; it need not be the id that the engine gives
@@ -179,7 +180,7 @@ impl Default for ClientOptions {
             profile: None,
             call_limits: CallLimits::default(),
             info_file: None,
-            affinity_key: "contextengine.v1".to_owned(),
+            affinity_key: None,
             metrics: None,
             engine_id: None,
             owner: None,

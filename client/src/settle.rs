@@ -16,7 +16,7 @@ use crate::layer::{Below, Outcome, Pending, Wrap, layer, take_ready};
 use crate::request::EngineRequest;
 
 /// Sessions of which a call is kept. One that is forgotten is not asked for; the next list that the
-/// engine is shown tells it the same.
+/// engine is shown tells it the same. The messages of a kept call are the host's own objects.
 const SESSIONS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 /// Part of a later call's share that the question may take.
 const PART_OF_SHARE: u32 = 2;

@@ -15,6 +15,7 @@ pub(crate) use book::{Book, KnownList};
 pub(crate) use debt::Debt;
 pub(crate) use upload::Upload;
 
+use crate::affinity;
 use crate::call::{Answer, Served, ServedBy};
 use crate::describe::KnownCall;
 use crate::error::CallError;
@@ -34,7 +35,7 @@ impl SyncLayer {
         Self {
             book,
             max_message_bytes: options.max_message_bytes,
-            affinity_key: options.affinity_key.as_str().into(),
+            affinity_key: affinity::key(options.affinity_key.as_deref()),
         }
     }
 

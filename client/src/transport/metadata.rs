@@ -11,7 +11,7 @@ use crate::trace_parent::TraceParent;
 pub(crate) struct Metadata {
     /// The try's own span.
     pub(crate) trace: Option<TraceParent>,
-    /// See [`affinity`](crate::affinity::affinity).
+    /// The keyed hash of the session's name.
     pub(crate) affinity: String,
 }
 
