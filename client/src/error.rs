@@ -91,6 +91,10 @@ pub enum CallError {
     /// What the engine says of itself breaks the contract (HOST-SEMANTICS 3.2).
     #[error("the engine's description breaks the contract: {0}")]
     Malformed(String),
+    /// The engine failed by its own word when it was asked what it is: what the throw of a factory
+    /// is in process (HOST-SEMANTICS 3.3).
+    #[error("the engine failed to describe itself: {0}")]
+    Undescribed(String),
     /// The engine failed before, by its own word, and is not asked any more (R7.3).
     #[error("the engine is barred since {operation} failed: {reason}")]
     Quarantined {
@@ -155,7 +159,7 @@ impl CallError {
             Self::ContractViolation(_) | Self::Malformed(_) | Self::OverBudget { .. } => {
                 FailureClass::Contract
             }
-            Self::Quarantined { .. } => FailureClass::Engine,
+            Self::Undescribed(_) | Self::Quarantined { .. } => FailureClass::Engine,
             Self::Overtaken { .. }
             | Self::Incompatible { .. }
             | Self::NotUnderstood { .. }
@@ -190,6 +194,7 @@ impl CallError {
             Self::Overtaken { .. } => Reason::GenerationConflict.name(),
             Self::ContractViolation(_) | Self::Malformed(_) => "CONTRACT_VIOLATION",
             Self::OverBudget { .. } => "OVER_BUDGET",
+            Self::Undescribed(_) => Reason::EngineFailure.name(),
             Self::Quarantined { .. } => "QUARANTINED",
             Self::Incompatible { .. } => "VERSION_UNSUPPORTED",
             Self::NotUnderstood { .. } => Reason::NotUnderstood.name(),
