@@ -36,6 +36,7 @@ mod fallback;
 mod fence;
 mod gate;
 mod host_call;
+pub mod lifecycle;
 #[cfg(feature = "local")]
 mod local;
 mod neutral;
