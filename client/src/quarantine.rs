@@ -27,7 +27,7 @@ const BUILT_IN: (&str, &str) = ("legacy", "Legacy Context Engine");
 pub(crate) struct Bar {
     engine_id: String,
     owner: Option<String>,
-    /// Whether the host goes by it at all.
+    /// Whether the host goes by it at all: a turn that holds its engine by a lease does not.
     holds: bool,
     scope: QuarantineScope,
     release: QuarantineRelease,
@@ -47,14 +47,10 @@ impl Bar {
         }
     }
 
-    /// The record that bars the engine for every session of this client; a turn that holds its
-    /// engine by a lease neither reads nor writes any.
+    /// The record that bars the engine for every session.
     pub(crate) fn record(&self) -> Option<QuarantineRecord> {
-        if self.holds {
-            self.list.record(&self.engine_id)
-        } else {
-            None
-        }
+        let record = self.list.record(&self.engine_id);
+        record.filter(|_| self.holds)
     }
 
     /// What the host sees of the engine (HOST-SEMANTICS 3.6): while it is barred, what stands in its

@@ -14,8 +14,7 @@ impl EngineClient {
         self.known.bar().active_info(own)
     }
 
-    /// Why this client does not ask the engine, where that is so for every session; never under
-    /// [`Policy::Lease`](crate::Policy::Lease).
+    /// Why the engine is barred, where it is for every session.
     pub fn quarantine(&self) -> Option<QuarantineRecord> {
         self.known.bar().record()
     }
