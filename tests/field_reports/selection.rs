@@ -7,8 +7,8 @@ use contextwire_client::{
 };
 use contextwire_engine::testing::{RecordingEngine, SeenRequest};
 use contextwire_engine::{
-    Assemble, AssembleOutcome, CommitTurn, Compact, Hook, HostRequirement, MaintenanceMode,
-    Message, RuntimeSettings, Scope, TokenBudget, Transcript,
+    Assemble, AssembleOutcome, CommitTurn, Compact, Hook, HostRequirement, Message,
+    RuntimeSettings, Scope, TokenBudget, Transcript,
 };
 use contextwire_proto::status::Refusal;
 use contextwire_proto::{Reason, v1};
@@ -277,7 +277,7 @@ async fn br_006_the_first_turn_of_a_session_is_the_engines_from_its_start_to_its
             ..FinishedTurn::default()
         };
         let end = finish(client, &id, &turn).await;
-        assert_eq!(end.maintenance, Some(MaintenanceMode::Foreground));
+        assert!(end.is_maintenance_due);
         let hooks = [
             Hook::Bootstrap,
             Hook::Maintain,

@@ -61,7 +61,7 @@ async fn c142_an_engine_with_after_turn_is_told_by_it_alone() {
         let end = finished(&host, &turn()).await;
         assert_eq!(end.delivered, Delivered::AfterTurn);
         assert!(end.is_well());
-        assert_eq!(end.maintenance, Some(MaintenanceMode::Foreground));
+        assert!(end.is_maintenance_due);
         let seen = host.engine.seen.seen();
         let [seen] = &*seen else { panic!("one call") };
         let SeenRequest::AfterTurn(told) = &seen.request else {
@@ -111,7 +111,7 @@ async fn c144_a_message_that_fails_keeps_no_other_from_being_told() {
         let failures: Vec<_> = end.failures.iter().map(|error| error.code()).collect();
         assert_eq!(failures, codes);
         assert!(!end.is_well());
-        assert_eq!(end.maintenance, None);
+        assert!(!end.is_maintenance_due);
         assert_eq!(host.engine.hooks(), vec![Hook::Ingest; taken]);
     }
 }
@@ -123,7 +123,7 @@ async fn c145_after_a_failed_after_turn_nothing_is_maintained() {
         host.engine.fail_next(Hook::AfterTurn);
         let end = finished(&host, &turn()).await;
         assert_eq!(end.failures[0].code(), "ENGINE_FAILURE");
-        assert_eq!(end.maintenance, None);
+        assert!(!end.is_maintenance_due);
         assert_eq!(host.engine.hooks(), [], "by no other hook either");
     }
 }
@@ -140,7 +140,7 @@ async fn c146_a_turn_that_did_not_complete_is_not_told() {
             let end = finished(&host, &FinishedTurn { outcome, ..turn() }).await;
             assert_eq!(end.delivered, Delivered::Nothing);
             assert!(end.is_well());
-            assert_eq!(end.maintenance, None);
+            assert!(!end.is_maintenance_due);
         }
         assert_eq!(host.engine.hooks(), []);
     }
@@ -155,7 +155,7 @@ async fn c147_a_turn_with_a_recorder_is_told_by_its_outbox_alone() {
         let end = finished(&host, &recorded).await;
         assert_eq!(end.delivered, Delivered::Nothing);
         assert!(end.is_well());
-        assert_eq!(end.maintenance, None);
+        assert!(!end.is_maintenance_due);
         assert_eq!(host.engine.hooks(), []);
     }
 }
@@ -168,7 +168,9 @@ async fn br_035_maintenance_is_offered_as_the_engine_wants_it() {
     let host = Host::of(Failing::of(background), Policy::Guarded).await;
     for _ in 0..3 {
         let end = finished(&host, &turn()).await;
-        assert_eq!(end.maintenance, Some(MaintenanceMode::Background));
+        assert!(end.is_maintenance_due);
     }
+    let info = host.client.active_info().unwrap();
+    assert_eq!(info.turn_maintenance_mode, MaintenanceMode::Background);
     assert_eq!(host.engine.hooks(), [Hook::AfterTurn; 3], "nothing waited");
 }

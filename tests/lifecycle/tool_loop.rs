@@ -45,7 +45,7 @@ fn told(seen: &[Seen]) -> Vec<u64> {
 async fn c150_the_first_round_begins_before_the_prompt_and_each_later_one_where_the_last_ended() {
     for policy in POLICIES {
         let host = Host::of(owning(&[Hook::AfterTurn]), policy).await;
-        let mut turn = ToolLoop::new(&transcript(2), 2);
+        let mut turn = ToolLoop::new(&transcript(2), 2, true);
         for len in [3, 5, 8] {
             let seen = round(&host, &mut turn, len).await;
             assert!(matches!(seen, LoopView::Assembled(_)), "{seen:?}");
@@ -65,7 +65,7 @@ async fn c150_the_first_round_begins_before_the_prompt_and_each_later_one_where_
 #[tokio::test(flavor = "multi_thread")]
 async fn c150_an_engine_that_does_not_own_compaction_is_not_asked() {
     let host = Host::with(&[Hook::AfterTurn], Policy::Guarded).await;
-    let mut turn = ToolLoop::new(&transcript(2), 2);
+    let mut turn = ToolLoop::new(&transcript(2), 2, false);
     assert!(matches!(round(&host, &mut turn, 4).await, LoopView::Own));
     assert_eq!(host.engine.hooks(), []);
     assert_eq!(turn.told(), 2, "the end of the turn tells it all");
@@ -75,7 +75,7 @@ async fn c150_an_engine_that_does_not_own_compaction_is_not_asked() {
 async fn c151_the_end_of_the_turn_tells_the_rest_only() {
     for policy in POLICIES {
         let host = Host::of(owning(&[Hook::IngestBatch]), policy).await;
-        let mut turn = ToolLoop::new(&transcript(2), 2);
+        let mut turn = ToolLoop::new(&transcript(2), 2, true);
         round(&host, &mut turn, 5).await;
         let end = FinishedTurn {
             delta: TurnDelta::new(transcript(6), turn.told()),
@@ -99,7 +99,7 @@ async fn c151_the_end_of_the_turn_tells_the_rest_only() {
 async fn c152_without_anything_new_the_engine_is_not_asked_and_its_view_stays() {
     for policy in POLICIES {
         let host = Host::of(owning(&[Hook::AfterTurn]), policy).await;
-        let mut turn = ToolLoop::new(&transcript(2), 2);
+        let mut turn = ToolLoop::new(&transcript(2), 2, true);
         assert!(matches!(round(&host, &mut turn, 2).await, LoopView::Own));
         let LoopView::Assembled(first) = round(&host, &mut turn, 4).await else {
             panic!("a view")
@@ -117,7 +117,7 @@ async fn c152_without_anything_new_the_engine_is_not_asked_and_its_view_stays() 
 async fn c153_after_a_failed_round_the_model_sees_the_hosts_list_and_the_round_is_told_again() {
     for failing in [Hook::AfterTurn, Hook::Assemble] {
         let host = Host::of(owning(&[Hook::AfterTurn]), Policy::Lease).await;
-        let mut turn = ToolLoop::new(&transcript(2), 2);
+        let mut turn = ToolLoop::new(&transcript(2), 2, true);
         host.engine.fail_next(failing);
         let LoopView::Failed(error) = round(&host, &mut turn, 4).await else {
             panic!("the host's own")
@@ -136,7 +136,7 @@ async fn c153_after_a_failed_round_the_model_sees_the_hosts_list_and_the_round_i
 async fn c154_a_history_that_became_shorter_or_another_begins_the_turn_anew() {
     for policy in POLICIES {
         let host = Host::of(owning(&[Hook::AfterTurn]), policy).await;
-        let mut turn = ToolLoop::new(&transcript(2), 2);
+        let mut turn = ToolLoop::new(&transcript(2), 2, true);
         round(&host, &mut turn, 6).await;
         let seen = round(&host, &mut turn, 4).await;
         assert!(matches!(seen, LoopView::Assembled(_)), "{seen:?}");

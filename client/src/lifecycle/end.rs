@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use contextwire_engine::{MaintenanceMode, Session};
+use contextwire_engine::Session;
 
 use super::delivery::{Delivered, TurnDelta, deliver};
 use crate::client::EngineClient;
@@ -39,8 +39,10 @@ pub struct Finalised {
     pub delivered: Delivered,
     /// Why it was not told, or not all of it. The next sync makes up for it.
     pub failures: Vec<Arc<CallError>>,
-    /// How `Maintain` with the reason TURN is to run now, where it is due.
-    pub maintenance: Option<MaintenanceMode>,
+    /// Whether `Maintain` with the reason TURN is due: now, or beside the conversation where the
+    /// engine's [`turn_maintenance_mode`](contextwire_engine::EngineInfo::turn_maintenance_mode)
+    /// says so.
+    pub is_maintenance_due: bool,
 }
 
 impl Finalised {
@@ -57,19 +59,16 @@ pub async fn finish(client: &EngineClient, session: &Session, turn: &FinishedTur
         return Finalised {
             delivered: Delivered::Nothing,
             failures: Vec::new(),
-            maintenance: None,
+            is_maintenance_due: false,
         };
     }
     let (delivered, failures) = deliver(client, session, &turn.delta).await;
     for error in &failures {
         tracing::warn!(code = error.code(), %error, "the turn was not told");
     }
-    let is_due = failures.is_empty() && !turn.delta.is_recorded;
-    let info = client.active_info();
-    let mode = info.map_or_else(MaintenanceMode::default, |info| info.turn_maintenance_mode);
     Finalised {
         delivered,
+        is_maintenance_due: failures.is_empty() && !turn.delta.is_recorded,
         failures,
-        maintenance: is_due.then_some(mode),
     }
 }

@@ -27,6 +27,8 @@ pub enum LoopView {
 /// How far an engine was told of a turn that is still going on.
 #[derive(Clone, Debug)]
 pub struct ToolLoop {
+    /// Nobody else is asked between rounds.
+    owns_compaction: bool,
     /// Where the turn began.
     before_prompt: usize,
     /// The log as far as the engine was told of it.
@@ -35,9 +37,11 @@ pub struct ToolLoop {
 }
 
 impl ToolLoop {
-    /// A turn that begins behind the first `before_prompt` messages of this log.
-    pub fn new(log: &Transcript, before_prompt: usize) -> Self {
+    /// A turn that begins behind the first `before_prompt` messages of this log, with an engine that
+    /// owns compaction or not. One that was never reached counts as one that does (R7.12).
+    pub fn new(log: &Transcript, before_prompt: usize, owns_compaction: bool) -> Self {
         Self {
+            owns_compaction,
             before_prompt,
             told: state_of(log, before_prompt),
             view: None,
@@ -60,9 +64,7 @@ impl ToolLoop {
         round: TurnDelta,
         request: Assemble,
     ) -> LoopView {
-        // One that was never seen may own it (R7.12).
-        let owns = client.active_info().is_none_or(|info| info.owns_compaction);
-        if !owns {
+        if !self.owns_compaction {
             return LoopView::Own;
         }
         if !round.log.starts_with(&self.told) {
