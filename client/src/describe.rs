@@ -7,7 +7,7 @@ use std::time::Duration;
 use contextwire_engine::Hook;
 use contextwire_proto::handshake::{EngineDescription, HostDescription, Limits};
 use contextwire_proto::omit::Omission;
-use contextwire_proto::{Reason, limits, schema, v1};
+use contextwire_proto::{limits, schema, v1};
 use futures_util::future::BoxFuture;
 use prost::Message as _;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -125,7 +125,7 @@ impl Acquaintance {
         let answer = answer
             .await
             .map_err(|_| CallError::DeadlineExceeded { share })?
-            .map_err(of_describing)?;
+            .map_err(CallError::of_describing)?;
         let engine: EngineDescription = answer
             .try_into()
             .map_err(|error| CallError::Malformed(format!("Describe: {error}")))?;
@@ -213,19 +213,6 @@ impl Acquaintance {
 /// Whether the engine has a method: named in its description, and no newer than its minor.
 fn has(engine: &EngineDescription, hook: Hook) -> bool {
     engine.info.methods.contains(&hook) && schema::method_since(hook) <= engine.protocol.minor
-}
-
-/// An engine that fails by its own word before there is a hook to blame.
-fn of_describing(error: CallError) -> CallError {
-    if let CallError::Refused {
-        reason: Reason::EngineFailure,
-        message,
-        ..
-    } = error
-    {
-        return CallError::Undescribed(message);
-    }
-    error
 }
 
 /// What an engine of the first minor knows of the request.

@@ -170,6 +170,19 @@ impl CallError {
         }
     }
 
+    /// The same of a Describe: an engine that fails by its own word before there is a hook to blame.
+    pub(crate) fn of_describing(self) -> Self {
+        if let Self::Refused {
+            reason: Reason::EngineFailure,
+            message,
+            ..
+        } = self
+        {
+            return Self::Undescribed(message);
+        }
+        self
+    }
+
     /// Whether the engine's time was up, by the host's clock or by its own.
     pub(crate) fn is_deadline(&self) -> bool {
         matches!(

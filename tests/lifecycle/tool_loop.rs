@@ -1,9 +1,9 @@
 //! Between the tool rounds of a turn.
 
-use contextwire_client::Policy;
 use contextwire_client::lifecycle::{
     Delivered, FinishedTurn, LoopView, ToolLoop, TurnDelta, finish,
 };
+use contextwire_client::{Policy, ServedBy};
 use contextwire_engine::testing::{RecordingEngine, Seen, SeenRequest};
 use contextwire_engine::{Assemble, Hook, Site};
 
@@ -124,6 +124,10 @@ async fn c153_after_a_failed_round_the_model_sees_the_hosts_list_and_the_round_i
         };
         assert_eq!(error.code(), "ENGINE_FAILURE");
         assert_eq!(turn.told(), 2);
+        // A failed Assemble may cost the engine the rest of its turn (R7.4).
+        let prompt = view(&transcript(2));
+        let next = host.client.assemble(&session("s"), prompt).await.unwrap();
+        assert_eq!(next.by, ServedBy::Engine("recording".to_owned()));
         let seen = round(&host, &mut turn, 5).await;
         assert!(matches!(seen, LoopView::Assembled(_)), "{seen:?}");
         let told = told(&host.engine.seen.seen());
