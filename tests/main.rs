@@ -31,6 +31,8 @@ mod guarded;
 #[cfg(test)]
 mod harness;
 #[cfg(test)]
+mod host;
+#[cfg(test)]
 mod host_calls;
 #[cfg(test)]
 mod hostile;

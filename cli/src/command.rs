@@ -9,4 +9,5 @@ pub mod generate;
 pub mod replay;
 pub mod serve;
 pub mod session;
+pub mod status;
 pub mod tokens;

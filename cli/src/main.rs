@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use contextwire::command::{
-    audit, bench, call, describe, doctor, generate, replay, serve, session, tokens,
+    audit, bench, call, describe, doctor, generate, replay, serve, session, status, tokens,
 };
 use contextwire::output;
 
@@ -21,6 +21,7 @@ enum Command {
     Serve(serve::ServeArgs),
     Replay(replay::ReplayArgs),
     Describe(describe::DescribeArgs),
+    Status(status::StatusArgs),
     Call(call::CallArgs),
     Generate(generate::GenerateArgs),
     Bench(bench::BenchArgs),
@@ -36,6 +37,7 @@ async fn main() -> ExitCode {
         Command::Serve(args) => serve::run(args).await.map(|()| ExitCode::SUCCESS),
         Command::Replay(args) => replay::run(args).await.map(|()| ExitCode::SUCCESS),
         Command::Describe(args) => describe::run(args).await.map(|()| ExitCode::SUCCESS),
+        Command::Status(args) => status::run(args).await.map(|()| ExitCode::SUCCESS),
         Command::Call(args) => call::run(args).await.map(|()| ExitCode::SUCCESS),
         Command::Generate(args) => generate::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Bench(args) => bench::run(args).await,

@@ -13,23 +13,38 @@ use crate::call::{Answer, Call, ServedBy};
 use crate::classify::{CountsAs, counts_as};
 use crate::describe::Acquaintance;
 use crate::error::CallError;
+use crate::observer::Observer;
+use crate::stack::Gauges;
 use crate::sync::Debt;
 
-use state::{Change, Circuit, Outcome, Ticket};
+use state::{Change, Outcome, Ticket};
+pub(crate) use state::{Circuit, Position};
 
 /// Wraps a service of calls in [`Breaker`]. One layer is one endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct BreakerLayer {
     circuit: Arc<Mutex<Circuit>>,
     known: Arc<Acquaintance>,
+    observer: Arc<Observer>,
 }
 
 impl BreakerLayer {
-    pub(crate) fn new(known: Arc<Acquaintance>) -> Self {
+    pub(crate) fn of(gauges: &Gauges) -> Self {
         Self {
-            circuit: Arc::new(Mutex::new(Circuit::new())),
-            known,
+            circuit: Arc::clone(&gauges.circuit),
+            known: Arc::clone(&gauges.known),
+            observer: Arc::clone(&gauges.observer),
         }
+    }
+}
+
+#[cfg(test)]
+impl BreakerLayer {
+    /// A circuit of its own.
+    pub(crate) fn new(known: Arc<Acquaintance>) -> Self {
+        let order = Arc::new(crate::order::HostOrder::starting_after(None));
+        let observer = Arc::new(Observer::new("e".to_owned(), None, Arc::default()));
+        Self::of(&Gauges::new((known, order, observer), &<_>::default()))
     }
 }
 
@@ -68,7 +83,7 @@ where
     }
 
     fn call(&mut self, call: Call) -> Self::Future {
-        let permit = match Permit::ask(&self.layer.circuit, &call) {
+        let permit = match Permit::ask(&self.layer, &call) {
             Ok(permit) => permit,
             Err(error) => return Box::pin(std::future::ready(Err(error))),
         };
@@ -88,6 +103,7 @@ where
 #[derive(Debug)]
 struct Permit {
     circuit: Arc<Mutex<Circuit>>,
+    observer: Arc<Observer>,
     ticket: Ticket,
     share_ends: Instant,
     debt: Debt,
@@ -96,11 +112,13 @@ struct Permit {
 }
 
 impl Permit {
-    fn ask(circuit: &Arc<Mutex<Circuit>>, call: &Call) -> Result<Self, CallError> {
+    fn ask(layer: &BreakerLayer, call: &Call) -> Result<Self, CallError> {
+        let circuit = &layer.circuit;
         let admitted = lock(circuit).admit(Instant::now());
         let ticket = admitted.map_err(|retry_in| CallError::BreakerOpen { retry_in })?;
         Ok(Self {
             circuit: Arc::clone(circuit),
+            observer: Arc::clone(&layer.observer),
             ticket,
             share_ends: call.share_ends,
             debt: call.traffic.debt().clone(),
@@ -153,11 +171,20 @@ impl Drop for Permit {
         match lock(&self.circuit).settle(&self.ticket, outcome, now) {
             Some(Change::Opened(cooldown)) => {
                 tracing::warn!(?cooldown, "the engine is not asked for a while");
+                self.observer.breaker_turned("open");
             }
-            Some(Change::Closed) => tracing::info!("the engine is asked again"),
+            Some(Change::Closed) => {
+                tracing::info!("the engine is asked again");
+                self.observer.breaker_turned("closed");
+            }
             None => {}
         }
     }
+}
+
+/// Where the circuit stands now.
+pub(crate) fn position(circuit: &Mutex<Circuit>) -> Position {
+    lock(circuit).position(Instant::now())
 }
 
 fn lock(circuit: &Mutex<Circuit>) -> std::sync::MutexGuard<'_, Circuit> {

@@ -105,6 +105,11 @@ pub(crate) fn counts_as(error: &CallError) -> CountsAs {
         | CallError::Absent { .. }
         | CallError::Unsupported(_)
         | CallError::BreakerOpen { .. }
+        | CallError::TurnDegraded { .. }
+        | CallError::DiscoveryOnly { .. }
+        | CallError::Unmet(_)
+        | CallError::Busy { .. }
+        | CallError::TurnOver
         | CallError::MessageTooLarge { .. }
         | CallError::Abandoned => CountsAs::Nothing,
     }
@@ -178,6 +183,14 @@ pub(crate) fn again(error: &CallError) -> Again {
         return Again::After(retry_delay(status).unwrap_or_default());
     }
     Again::Never
+}
+
+/// Whether the call cannot have reached the engine: nobody listened.
+pub(crate) fn never_arrived(error: &CallError) -> bool {
+    if let CallError::Unreachable { status, .. } = error {
+        return causes(status).any(<dyn Error>::is::<tonic::ConnectError>);
+    }
+    false
 }
 
 /// Whether a connection was there and broke, or somebody on the way says that nobody is. What a peer

@@ -7,6 +7,8 @@ use contextwire_proto::Reason;
 use contextwire_proto::status::Violation;
 use tonic::Status;
 
+use crate::requirements::UnmetRequirement;
+
 /// Who is at fault; the only thing that policies look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureClass {
@@ -117,6 +119,32 @@ pub enum CallError {
         /// Path of the field.
         field: String,
     },
+    /// The engine failed this turn before: somebody else serves the rest of it (R7.4).
+    #[error("the turn goes on without the engine: {reason}")]
+    TurnDegraded {
+        /// Why: the code of the first failure, or what made the turn begin so.
+        reason: String,
+    },
+    /// The engine is registered for discovery only, and nobody uses it.
+    #[error("the engine `{engine_id}` is registered for discovery only: register it for use")]
+    DiscoveryOnly {
+        /// The id that the slot names.
+        engine_id: String,
+    },
+    /// The engine requires something that this host cannot do (HOST-SEMANTICS 5).
+    #[error("{0}")]
+    Unmet(Box<UnmetRequirement>),
+    /// As many calls or bytes as the host allows are on their way to the engine already.
+    #[error("{calls} calls or {bytes} bytes are on their way to the engine already")]
+    Busy {
+        /// Calls that may run at once.
+        calls: usize,
+        /// Bytes that they may bring.
+        bytes: u64,
+    },
+    /// The turn is over.
+    #[error("the turn is over: begin another one")]
+    TurnOver,
     /// The engine does not have this method, by its own description (R1.1).
     #[error("the engine has no {hook}")]
     Absent {
@@ -154,7 +182,9 @@ impl CallError {
             | Self::Syncing { .. }
             | Self::SyncTooLarge { .. }
             | Self::Unreachable { .. }
-            | Self::BreakerOpen { .. } => FailureClass::Transient,
+            | Self::BreakerOpen { .. }
+            | Self::TurnDegraded { .. }
+            | Self::Busy { .. } => FailureClass::Transient,
             Self::Refused { reason, .. } => class_of(*reason),
             Self::ContractViolation(_) | Self::Malformed(_) | Self::OverBudget { .. } => {
                 FailureClass::Contract
@@ -166,6 +196,9 @@ impl CallError {
             | Self::Absent { .. }
             | Self::Unsupported(_)
             | Self::MessageTooLarge { .. }
+            | Self::DiscoveryOnly { .. }
+            | Self::Unmet(_)
+            | Self::TurnOver
             | Self::Abandoned => FailureClass::Caller,
         }
     }
@@ -215,6 +248,11 @@ impl CallError {
             Self::Unsupported(_) => "UNSUPPORTED",
             Self::BreakerOpen { .. } => "BREAKER_OPEN",
             Self::MessageTooLarge { .. } => "MESSAGE_TOO_LARGE",
+            Self::TurnDegraded { .. } => "TURN_DEGRADED",
+            Self::DiscoveryOnly { .. } => "DISCOVERY_ONLY",
+            Self::Unmet(_) => Reason::CapabilityRequired.name(),
+            Self::Busy { .. } => "BUSY",
+            Self::TurnOver => "TURN_OVER",
             Self::Abandoned => "ABANDONED",
         }
     }

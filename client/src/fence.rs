@@ -104,7 +104,7 @@ where
 fn may_have_acted(hook: Hook, error: &CallError) -> bool {
     let was_sent = !matches!(
         error,
-        CallError::Quarantined { .. } | CallError::BreakerOpen { .. }
+        CallError::Quarantined { .. } | CallError::BreakerOpen { .. } | CallError::Busy { .. }
     );
     matches!(hook, Hook::Compact | Hook::Maintain | Hook::AfterTurn)
         && was_sent

@@ -47,6 +47,23 @@ impl Bar {
         }
     }
 
+    /// The id that the host selects the engine by.
+    pub(crate) fn engine_id(&self) -> &str {
+        &self.engine_id
+    }
+
+    /// Who registered it.
+    pub(crate) fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
+    }
+
+    /// What bars the engine, for whomever.
+    pub(crate) fn records(&self) -> Vec<QuarantineRecord> {
+        let mut records = self.list.records();
+        records.retain(|record| record.engine_id == self.engine_id);
+        records
+    }
+
     /// The record that bars the engine for every session.
     pub(crate) fn record(&self) -> Option<QuarantineRecord> {
         let record = self.list.record(&self.engine_id);

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
+
 use crate::client::EngineClient;
 use crate::error::CallError;
 use crate::options::{ClientOptions, QuarantineOptions};
@@ -10,7 +12,7 @@ use crate::quarantine::{QuarantineRecord, Quarantines};
 use crate::target::Target;
 
 /// The built-in engine: what a host does without another one.
-const BUILT_IN: &str = "legacy";
+pub(crate) const BUILT_IN: &str = "legacy";
 /// The only owner that may register it.
 const CORE: &str = "core";
 /// Owners of this form name a plugin.
@@ -235,6 +237,16 @@ impl EngineRegistry {
         engine: &Registration,
         options: &ClientOptions,
     ) -> Result<EngineClient, CallError> {
+        self.watched(engine, options, Arc::default())
+    }
+
+    /// The same, telling of news.
+    pub(crate) fn watched(
+        &self,
+        engine: &Registration,
+        options: &ClientOptions,
+        changed: Arc<Notify>,
+    ) -> Result<EngineClient, CallError> {
         let options = ClientOptions {
             engine_id: Some(engine.id.clone()),
             owner: Some(engine.owner.clone()),
@@ -244,7 +256,7 @@ impl EngineRegistry {
             },
             ..options.clone()
         };
-        EngineClient::with_options(&engine.target, &options)
+        EngineClient::watched(&engine.target, &options, changed)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Registration>> {

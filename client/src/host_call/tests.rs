@@ -72,6 +72,7 @@ impl Place {
     fn attempt(&self) -> AttemptCalls {
         AttemptCalls {
             book: Arc::clone(&self.book),
+            observer: Arc::new(Observer::new("e".to_owned(), None, Arc::default())),
             hook_id: self.hook_id,
             host: Host::new(Arc::<Counting>::clone(&self.host)),
             ends: Instant::now() + Duration::from_mins(1),
@@ -229,6 +230,7 @@ impl HostCalls for Thinking {
 async fn h_cbk_04_a_model_is_asked_once_by_two_who_wait_and_left_when_nobody_does() {
     let model = Arc::new(Thinking::default());
     let attempt = || AttemptCalls {
+        observer: Arc::new(Observer::new("e".to_owned(), None, Arc::default())),
         book: Arc::new(HostCallBook::new()),
         hook_id: HookId::mint(),
         host: Host::new(Arc::<Thinking>::clone(&model)),

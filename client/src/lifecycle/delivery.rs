@@ -8,8 +8,8 @@ use contextwire_engine::{
 };
 
 use crate::call::{Served, ServedBy};
-use crate::client::EngineClient;
 use crate::error::CallError;
+use crate::hooks::Hooks;
 
 /// What a turn, or one round of it, added to the log.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,14 +106,14 @@ impl Told {
 /// Tells the engine, by `AfterTurn`, else by `IngestBatch`, else message by message; the failures of one
 /// message keep no other from being told.
 pub(super) async fn deliver(
-    client: &EngineClient,
+    hooks: &Hooks,
     session: &Session,
     delta: &TurnDelta,
 ) -> (Delivered, Vec<Arc<CallError>>) {
     if delta.is_recorded {
         return (Delivered::Nothing, Vec::new());
     }
-    let outcome = client.after_turn(session, delta.after_turn()).await;
+    let outcome = hooks.after_turn(session, delta.after_turn()).await;
     match Told::of(&outcome.map_err(Arc::new)) {
         Told::Well => return (Delivered::AfterTurn, Vec::new()),
         Told::Failed(error) => return (Delivered::AfterTurn, vec![error]),
@@ -127,7 +127,7 @@ pub(super) async fn deliver(
         messages: messages.clone(),
         is_heartbeat: delta.is_heartbeat,
     };
-    let outcome = client.ingest_batch(session, batch).await;
+    let outcome = hooks.ingest_batch(session, batch).await;
     match Told::of(&outcome.map_err(Arc::new)) {
         Told::Well => return (Delivered::IngestBatch, Vec::new()),
         Told::Failed(error) => return (Delivered::IngestBatch, vec![error]),
@@ -139,7 +139,7 @@ pub(super) async fn deliver(
             message,
             is_heartbeat: delta.is_heartbeat,
         };
-        let outcome = client.ingest(session, request).await;
+        let outcome = hooks.ingest(session, request).await;
         if let Told::Failed(error) = Told::of(&outcome.map_err(Arc::new)) {
             failures.push(error);
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use contextwire_engine::Session;
 
 use super::delivery::{Delivered, TurnDelta, deliver};
-use crate::client::EngineClient;
 use crate::error::CallError;
+use crate::hooks::Hooks;
 
 /// How a turn ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Finalised {
 
 /// Tells the engine of a turn. One that did not complete is not told, and neither is one with a
 /// recorder: its outbox does that, and offers the maintenance.
-pub async fn finish(client: &EngineClient, session: &Session, turn: &FinishedTurn) -> Finalised {
+pub async fn finish(hooks: &Hooks, session: &Session, turn: &FinishedTurn) -> Finalised {
     if turn.outcome != TurnOutcome::Completed {
         return Finalised {
             delivered: Delivered::Nothing,
@@ -62,7 +62,7 @@ pub async fn finish(client: &EngineClient, session: &Session, turn: &FinishedTur
             is_maintenance_due: false,
         };
     }
-    let (delivered, failures) = deliver(client, session, &turn.delta).await;
+    let (delivered, failures) = deliver(hooks, session, &turn.delta).await;
     for error in &failures {
         tracing::warn!(code = error.code(), %error, "the turn was not told");
     }

@@ -9,8 +9,8 @@ use contextwire_engine::{
 
 use super::delivery::Told;
 use crate::call::{Served, ServedBy};
-use crate::client::EngineClient;
 use crate::error::CallError;
+use crate::hooks::Hooks;
 
 /// A run that begins.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,7 +36,7 @@ pub struct Opened {
 
 /// Hands an earlier log to the engine and offers it maintenance. A session without one needs
 /// neither, and after a failed Bootstrap there is nothing to tidy up.
-pub async fn open(client: &EngineClient, session: &Session, opening: Opening) -> Opened {
+pub async fn open(hooks: &Hooks, session: &Session, opening: Opening) -> Opened {
     if opening.log.is_empty() {
         return Opened::default();
     }
@@ -51,7 +51,7 @@ pub async fn open(client: &EngineClient, session: &Session, opening: Opening) ->
         transcript: log,
         background: false,
     };
-    let outcome = client.bootstrap(session, bootstrap).await.map_err(Arc::new);
+    let outcome = hooks.bootstrap(session, bootstrap).await.map_err(Arc::new);
     if let Told::Failed(error) = Told::of(&outcome) {
         tracing::warn!(code = error.code(), %error, "the session was not handed over");
         return Opened {
@@ -66,7 +66,7 @@ pub async fn open(client: &EngineClient, session: &Session, opening: Opening) ->
         reason: MaintainReason::Bootstrap,
         background: false,
     };
-    let outcome = client.maintain(session, maintain).await.map_err(Arc::new);
+    let outcome = hooks.maintain(session, maintain).await.map_err(Arc::new);
     let failure = match Told::of(&outcome) {
         Told::Failed(error) => Some(error),
         Told::Well | Told::Absent => None,

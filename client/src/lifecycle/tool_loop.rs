@@ -7,9 +7,9 @@ use contextwire_engine::{Assemble, Session, Site, Transcript, TranscriptState};
 
 use super::delivery::{TurnDelta, deliver};
 use crate::call::ServedBy;
-use crate::client::EngineClient;
 use crate::context::Context;
 use crate::error::CallError;
+use crate::hooks::Hooks;
 
 /// What the model sees in a round.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ impl ToolLoop {
     /// are left out of it.
     pub async fn round(
         &mut self,
-        client: &EngineClient,
+        hooks: &Hooks,
         session: &Session,
         round: TurnDelta,
         request: Assemble,
@@ -74,7 +74,7 @@ impl ToolLoop {
         if round.log.state() == self.told {
             return self.view.clone().map_or(LoopView::Own, LoopView::Unchanged);
         }
-        match self.ask(client, session, &round, request).await {
+        match self.ask(hooks, session, &round, request).await {
             Ok(context) => {
                 self.told = round.log.state();
                 self.view = Some(context.clone());
@@ -89,7 +89,7 @@ impl ToolLoop {
 
     async fn ask(
         &self,
-        client: &EngineClient,
+        hooks: &Hooks,
         session: &Session,
         round: &TurnDelta,
         request: Assemble,
@@ -98,7 +98,7 @@ impl ToolLoop {
             told: self.told(),
             ..round.clone()
         };
-        let (_, failures) = deliver(client, session, &delta).await;
+        let (_, failures) = deliver(hooks, session, &delta).await;
         if let Some(error) = failures.into_iter().next() {
             return Err(error);
         }
@@ -108,7 +108,7 @@ impl ToolLoop {
             site: Site::ToolLoop,
             ..request
         };
-        let served = client.assemble(session, request).await?;
+        let served = hooks.assemble(session, request).await?;
         match served.reason {
             Some(reason) if served.by == ServedBy::InProcess => Err(reason),
             Some(_) | None => Ok(served.result),

@@ -174,14 +174,15 @@ async fn c036_the_first_failure_wins() {
 }
 
 #[tokio::test]
-async fn c037_c038_a_failed_compact_reaches_the_caller_and_the_next_one_not_the_engine() {
+async fn c037_c038_a_failed_compact_reaches_the_caller_and_the_next_one_the_built_in_engine() {
     let host = Host::new([fails(failure("no model"))]);
     let error = host.call(Compact::default()).await.unwrap_err();
     assert_eq!(error.code(), "ENGINE_FAILURE");
     assert!(error.to_string().ends_with("no model"), "{error}");
     assert_eq!(host.record().operation, "compact");
-    let next = host.call(Compact::default()).await.unwrap_err();
-    assert_eq!(next.code(), "QUARANTINED");
+    let next = host.call(Compact::default()).await.unwrap();
+    assert_eq!(next.by, ServedBy::InProcess);
+    assert_eq!(next.reason.unwrap().code(), "QUARANTINED");
     assert_eq!(host.script.calls().len(), 1);
 }
 
