@@ -23,6 +23,8 @@ mod facts;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod field_reports;
+#[cfg(test)]
 mod frames;
 #[cfg(test)]
 mod guarded;
@@ -36,6 +38,8 @@ mod host_calls;
 mod hostile;
 #[cfg(test)]
 mod keep_alive;
+#[cfg(test)]
+mod lifecycle;
 #[cfg(test)]
 mod load;
 #[cfg(test)]

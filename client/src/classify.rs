@@ -95,7 +95,7 @@ pub(crate) fn counts_as(error: &CallError) -> CountsAs {
         | CallError::Unreachable { .. } => CountsAs::Breaker,
         CallError::Refused { reason, .. } => reason_counts_as(*reason),
         CallError::ContractViolation(_) => CountsAs::SlowBreaker,
-        CallError::Malformed(_) => CountsAs::Quarantine,
+        CallError::Malformed(_) | CallError::Undescribed(_) => CountsAs::Quarantine,
         CallError::OverBudget { .. }
         | CallError::Syncing { .. }
         | CallError::SyncTooLarge { .. }

@@ -153,7 +153,8 @@ impl Acquaintance {
         let answer = timeout(share, self.introduce(Instant::now() + share));
         let answer = answer
             .await
-            .map_err(|_| CallError::DeadlineExceeded { share })??;
+            .map_err(|_| CallError::DeadlineExceeded { share })?
+            .map_err(CallError::of_describing)?;
         let engine: EngineDescription = answer
             .try_into()
             .map_err(|error| CallError::Malformed(format!("Describe: {error}")))?;

@@ -93,6 +93,10 @@ pub enum CallError {
     /// What the engine says of itself breaks the contract (HOST-SEMANTICS 3.2).
     #[error("the engine's description breaks the contract: {0}")]
     Malformed(String),
+    /// The engine failed by its own word when it was asked what it is: what the throw of a factory
+    /// is in process (HOST-SEMANTICS 3.3).
+    #[error("the engine failed to describe itself: {0}")]
+    Undescribed(String),
     /// The engine failed before, by its own word, and is not asked any more (R7.3).
     #[error("the engine is barred since {operation} failed: {reason}")]
     Quarantined {
@@ -185,7 +189,7 @@ impl CallError {
             Self::ContractViolation(_) | Self::Malformed(_) | Self::OverBudget { .. } => {
                 FailureClass::Contract
             }
-            Self::Quarantined { .. } => FailureClass::Engine,
+            Self::Undescribed(_) | Self::Quarantined { .. } => FailureClass::Engine,
             Self::Overtaken { .. }
             | Self::Incompatible { .. }
             | Self::NotUnderstood { .. }
@@ -197,6 +201,19 @@ impl CallError {
             | Self::TurnOver
             | Self::Abandoned => FailureClass::Caller,
         }
+    }
+
+    /// The same of a Describe: an engine that fails by its own word before there is a hook to blame.
+    pub(crate) fn of_describing(self) -> Self {
+        if let Self::Refused {
+            reason: Reason::EngineFailure,
+            message,
+            ..
+        } = self
+        {
+            return Self::Undescribed(message);
+        }
+        self
     }
 
     /// Whether the engine's time was up, by the host's clock or by its own.
@@ -223,6 +240,7 @@ impl CallError {
             Self::Overtaken { .. } => Reason::GenerationConflict.name(),
             Self::ContractViolation(_) | Self::Malformed(_) => "CONTRACT_VIOLATION",
             Self::OverBudget { .. } => "OVER_BUDGET",
+            Self::Undescribed(_) => Reason::EngineFailure.name(),
             Self::Quarantined { .. } => "QUARANTINED",
             Self::Incompatible { .. } => "VERSION_UNSUPPORTED",
             Self::NotUnderstood { .. } => Reason::NotUnderstood.name(),

@@ -48,6 +48,7 @@ mod host_call;
 mod in_process;
 mod info_file;
 mod layer;
+pub mod lifecycle;
 #[cfg(feature = "local")]
 mod local;
 mod metrics;

@@ -13,7 +13,7 @@ use crate::describe::Acquaintance;
 use crate::error::CallError;
 use crate::layer::{Below, Pending, Wrap, at_once, layer};
 use crate::neutral;
-use crate::options::{ClientOptions, QuarantineRelease, QuarantineScope};
+use crate::options::{ClientOptions, Policy, QuarantineRelease, QuarantineScope};
 use record::Admission;
 
 /// The id of the built-in engine, and the name that stands for it while it serves for another.
@@ -24,6 +24,8 @@ const BUILT_IN: (&str, &str) = ("legacy", "Legacy Context Engine");
 pub(crate) struct Bar {
     engine_id: String,
     owner: Option<String>,
+    /// Whether the host goes by it at all: a turn that holds its engine by a lease does not.
+    holds: bool,
     scope: QuarantineScope,
     release: QuarantineRelease,
     list: Quarantines,
@@ -35,6 +37,7 @@ impl Bar {
         Self {
             engine_id,
             owner: options.owner.clone(),
+            holds: options.policy == Policy::Guarded,
             scope: options.quarantine.scope,
             release: options.quarantine.release,
             list: options.quarantine.list.clone(),
@@ -60,7 +63,8 @@ impl Bar {
 
     /// The record that bars the engine for every session.
     pub(crate) fn record(&self) -> Option<QuarantineRecord> {
-        self.list.record(&self.engine_id)
+        let record = self.list.record(&self.engine_id);
+        record.filter(|_| self.holds)
     }
 
     /// What the host sees of the engine (HOST-SEMANTICS 3.6): while it is barred, what stands in its
@@ -92,6 +96,8 @@ impl Bar {
     fn note(&self, hook: Hook, session: SessionId, error: &CallError) {
         let (operation, reason) = if let CallError::Malformed(problems) = error {
             ("contract-validation".to_owned(), problems.clone())
+        } else if let CallError::Undescribed(reason) = error {
+            ("factory".to_owned(), reason.clone())
         } else if let CallError::Refused { message, .. } = error {
             (operation(hook), message.clone())
         } else {

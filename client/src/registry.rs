@@ -26,6 +26,8 @@ pub enum Lifecycle {
     Runtime,
     /// It is listed, and not used.
     ReadOnlyDiscovery,
+    /// The operator switched it off: the built-in engine serves in its place, as planned.
+    Disabled,
 }
 
 /// An engine that a host may select.
@@ -96,6 +98,8 @@ pub enum Downgrade {
     Quarantined(QuarantineRecord),
     /// It is registered for discovery only; that bars nothing.
     DiscoveryOnly,
+    /// It is switched off: nothing failed.
+    Disabled,
 }
 
 /// The engines of a host; clones are one list.
@@ -198,12 +202,16 @@ impl EngineRegistry {
         if id == BUILT_IN {
             return Resolution::BuiltIn;
         }
+        // Held, so that a registration cannot come between the look and the record.
+        let engines = self.lock();
+        let engine = engines.get(id);
+        if engine.is_some_and(|engine| engine.lifecycle == Lifecycle::Disabled) {
+            return Resolution::Downgraded(Downgrade::Disabled);
+        }
         if let Some(record) = self.quarantines.record(id) {
             return Resolution::Downgraded(Downgrade::Quarantined(record));
         }
-        // Held, so that a registration cannot come between the look and the record.
-        let engines = self.lock();
-        match engines.get(id) {
+        match engine {
             None => {
                 let record = QuarantineRecord::new(id, "resolve", "not registered");
                 let record = self.quarantines.bar(record);

@@ -35,6 +35,11 @@ impl Refuse {
                 engine_id,
                 why: Downgrade::DiscoveryOnly,
             } => CallError::DiscoveryOnly { engine_id },
+            // By plan the built-in engine serves; nobody gets here.
+            Self::Downgraded {
+                engine_id,
+                why: Downgrade::Disabled,
+            } => CallError::Unsupported(format!("`{engine_id}` is switched off")),
             Self::NoBuiltIn => {
                 let why = "this host has no engine of its own: give it one, or select another";
                 CallError::Unsupported(why.to_owned())

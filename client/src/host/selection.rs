@@ -160,7 +160,9 @@ impl Selection {
     pub(super) fn route(&self) -> Result<Route, CallError> {
         let engine_id = self.selected();
         let registration = match self.registry.resolve(Some(&engine_id)) {
-            Resolution::BuiltIn => return Ok(Route::BuiltIn),
+            Resolution::BuiltIn | Resolution::Downgraded(Downgrade::Disabled) => {
+                return Ok(Route::BuiltIn);
+            }
             Resolution::Engine(registration) => registration,
             Resolution::Downgraded(why) => {
                 // A barred engine's own client knows which of its hooks are absent, and may probe.
@@ -194,6 +196,7 @@ impl Selection {
         };
         match registrations.find(|it| it.id == id) {
             None => nobody("not registered".to_owned()),
+            Some(it) if it.lifecycle == Lifecycle::Disabled => (Route::BuiltIn, None),
             Some(it) if it.lifecycle == Lifecycle::ReadOnlyDiscovery => {
                 nobody("available for discovery only".to_owned())
             }
@@ -251,6 +254,7 @@ impl Selection {
         let selected = self.selected();
         let inactive_because = match self.registry.resolve(Some(&selected)) {
             Resolution::BuiltIn | Resolution::Engine(_) => None,
+            Resolution::Downgraded(Downgrade::Disabled) => Some("it is switched off".to_owned()),
             Resolution::Downgraded(why) => {
                 let engine_id = selected.clone();
                 Some(Refuse::Downgraded { engine_id, why }.error().to_string())

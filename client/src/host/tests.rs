@@ -1,6 +1,8 @@
 //! Selection by the numbers of HOST-SEMANTICS, with engines that nobody will ever reach: what counts
 //! is where calls go.
 
+mod turns;
+
 use contextwire_engine::testing::ScriptedEngine;
 use contextwire_engine::{
     AnyEngine, Assemble, Compact, HostRequirement, Ingest, Message, TurnAdmission,
@@ -9,7 +11,7 @@ use contextwire_engine::{
 use super::*;
 use crate::call::ServedBy;
 use crate::options::{ClientOptions, CompactFallback, OnEngineFailure, Policy, QuarantineOptions};
-use crate::quarantine::Quarantines;
+use crate::quarantine::{QuarantineRecord, Quarantines};
 use crate::registry::Lifecycle;
 use crate::requirements::HostProfile;
 use crate::script::{description, session};

@@ -1,5 +1,8 @@
 //! HOST-SEMANTICS 3.3 to 3.7 by the numbers of its cases, below the layer that substitutes.
 
+mod callers;
+mod texts;
+
 use std::time::Duration;
 
 use contextwire_engine::{
@@ -260,7 +263,7 @@ async fn c050_a_method_that_the_engine_never_had_stays_absent() {
 }
 
 #[tokio::test]
-async fn c055_to_c061_only_the_engines_own_failure_bars_it() {
+async fn c060_c061_c066_only_the_engines_own_failure_bars_it() {
     for error in [
         refused(Reason::Cancelled),
         refused(Reason::CapabilityRequired),
