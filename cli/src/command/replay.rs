@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use contextwire_client::{ClientOptions, EngineClient, Policy, Target};
+use contextwire_client::{ClientOptions, CompactFallback, EngineClient, Policy, Target};
 use contextwire_engine::TokenBudget;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -141,6 +141,8 @@ pub async fn run(args: ReplayArgs) -> anyhow::Result<()> {
     // alone for a second would be alone for the rest of the session.
     let options = ClientOptions {
         policy: Policy::Direct,
+        // The engine's compactions are what is looked at.
+        compact_fallback: CompactFallback::Rethrow,
         ..ClientOptions::default()
     };
     let client = EngineClient::with_options(&target, &options)?;
