@@ -51,6 +51,8 @@ mod stops;
 #[cfg(test)]
 mod strict;
 #[cfg(test)]
+mod stuck;
+#[cfg(test)]
 mod sync;
 #[cfg(test)]
 mod sync_wire;

@@ -25,7 +25,7 @@ use tower::Service;
 
 use crate::call::Traffic;
 use crate::compat::Adaptation;
-use crate::connect::Stub;
+use crate::connect::{Passage, Stub};
 use crate::error::CallError;
 use crate::host_call::{AttemptCalls, HostCallBook};
 use crate::request::EngineReply;
@@ -135,6 +135,7 @@ impl Service<WireCall> for Transport {
                 host,
                 ends: share_ends,
             },
+            passage: Passage::default(),
         };
         let work = send(exchange, request);
         let answer = Linger::new(work, stop, self.closing.clone());

@@ -26,6 +26,7 @@ impl Exchange {
             traffic,
             adaptation,
             calls: _,
+            passage,
         } = self;
         let request = adaptation.apply(R::RequestWire::from(*request))?;
         let bytes = request.encoded_len();
@@ -34,6 +35,7 @@ impl Exchange {
         let mut request = Request::new(request);
         let share = share_ends.saturating_duration_since(Instant::now());
         timeout::set(&mut request, share);
+        request.extensions_mut().insert(passage.clone());
         let answer = R::send(stub, request).await;
         let answer = answer
             .map_err(|status| classify(status, share_ends))?
