@@ -24,13 +24,13 @@ use std::time::Duration;
 pub(crate) use bytes::{encoded, framed, post};
 pub(crate) use engine::{Gate, TestEngine};
 pub(crate) use http2::{Http2, Http2Call};
-pub(crate) use http2_engine::{Http2Engine, Http2Request};
+pub(crate) use http2_engine::{Http2Answer, Http2Engine, Http2Request};
 pub(crate) use messages::{message, session, transcript, view};
 pub(crate) use odd::Odd;
 pub(crate) use old::{OldEngine, Temper};
 pub(crate) use place::{Place, Running};
 pub(crate) use process::Process;
-pub(crate) use proxy::Proxy;
+pub(crate) use proxy::{Flow, Proxy};
 pub(crate) use raw::{
     RawAssemble, RawCompact, Stub, channel, edit_update, refusal, start, start_over, stub, update,
 };

@@ -37,6 +37,8 @@ mod keep_alive;
 #[cfg(test)]
 mod load;
 #[cfg(test)]
+mod matrix;
+#[cfg(test)]
 mod old_engines;
 #[cfg(test)]
 mod replicas;
