@@ -12,6 +12,7 @@ mod old;
 mod place;
 mod process;
 mod proxy;
+mod python;
 mod raw;
 mod relay;
 pub(crate) mod requests;
@@ -31,6 +32,7 @@ pub(crate) use old::{OldEngine, Temper};
 pub(crate) use place::{Place, Running};
 pub(crate) use process::Process;
 pub(crate) use proxy::{Flow, Proxy};
+pub(crate) use python::{Age, PythonEngine, python};
 pub(crate) use raw::{
     RawAssemble, RawCompact, Stub, channel, edit_update, refusal, start, start_over, stub, update,
 };
