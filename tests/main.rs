@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod absent;
 #[cfg(test)]
+mod allocations;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod bad_wire;
