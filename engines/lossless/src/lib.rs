@@ -4,11 +4,15 @@
 //! immutable, versioned plan says which entries and summaries stand for the session now. Assembly
 //! fits the current plan into a budget; compaction writes the next one beside it.
 
+pub mod entry;
+pub mod fit;
 mod identity;
 pub mod node;
 pub mod plan;
+mod snapshot;
 mod span;
 
 pub use node::SummaryNode;
 pub use plan::Plan;
+pub use snapshot::{Nodes, Snapshot};
 pub use span::Span;
