@@ -11,11 +11,13 @@ mod conversation;
 mod engine;
 mod fallback;
 mod hooks;
+mod lossless;
 mod measure;
 mod replay;
 mod row;
 mod session;
 mod sync;
+mod worked;
 
 use std::fmt::Write as _;
 use std::future::Future;
@@ -32,13 +34,14 @@ use crate::report::{BenchReport, BenchRow};
 use crate::session::Session;
 
 /// Every group, in the order of measuring.
-pub const GROUPS: [Group; 6] = [
+pub const GROUPS: [Group; 7] = [
     hooks::GROUP,
     sync::GROUP,
     contract::GROUP,
     replay::GROUP,
     fallback::GROUP,
     session::GROUP,
+    lossless::GROUP,
 ];
 
 type Measuring = Pin<Box<dyn Future<Output = anyhow::Result<Vec<BenchRow>>> + Send>>;
@@ -155,7 +158,9 @@ mod tests {
         assert_eq!(list().lines().count(), GROUPS.len());
         let mut names: Vec<_> = GROUPS.iter().map(|group| group.name).collect();
         names.dedup();
-        let expected = ["hooks", "sync", "contract", "replay", "fallback", "session"];
+        let expected = [
+            "hooks", "sync", "contract", "replay", "fallback", "session", "lossless",
+        ];
         assert_eq!(names, expected);
     }
 }

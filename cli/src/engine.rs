@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use contextwire_engine::AnyEngine;
 use contextwire_ledger::{LedgerEngine, LedgerOptions};
 use contextwire_legacy::LegacyEngine;
+use contextwire_lossless::{LosslessEngine, LosslessOptions};
 use contextwire_windowed::WindowedEngine;
 
 pub use summarizer::{SummarizerArgs, SummarizerChoice};
@@ -23,6 +24,8 @@ pub enum EngineChoice {
     Legacy,
     /// Stores what hosts say, exactly once, and shows the model all of it.
     Ledger,
+    /// Stores everything, and shows the model what fits: summaries for what is older.
+    Lossless,
 }
 
 impl EngineChoice {
@@ -38,7 +41,7 @@ impl EngineChoice {
     ) -> anyhow::Result<AnyEngine> {
         anyhow::ensure!(
             store.is_none() || self.has_store(),
-            "the {} engine stores nothing: --store is for `--engine ledger`",
+            "the {} engine stores nothing: --store is for `--engine lossless` and `--engine ledger`",
             self.name()
         );
         anyhow::ensure!(
@@ -49,19 +52,29 @@ impl EngineChoice {
         Ok(match self {
             Self::Windowed => AnyEngine::new(WindowedEngine),
             Self::Legacy => AnyEngine::new(LegacyEngine::new(summarizer.options()?)),
-            Self::Ledger => {
-                let store = store.map_or_else(default_store, |store| Ok(store.to_owned()))?;
-                create_folder_of(&store)?;
-                AnyEngine::new(LedgerEngine::open(&store, LedgerOptions::default())?)
-            }
+            Self::Ledger => AnyEngine::new(LedgerEngine::open(
+                &self.store(store)?,
+                LedgerOptions::default(),
+            )?),
+            Self::Lossless => AnyEngine::new(LosslessEngine::open(
+                &self.store(store)?,
+                LosslessOptions::default(),
+            )?),
         })
+    }
+
+    /// The file that it uses, in a folder that is there.
+    fn store(self, named: Option<&Path>) -> anyhow::Result<PathBuf> {
+        let store = named.map_or_else(|| default_store(self), |store| Ok(store.to_owned()))?;
+        create_folder_of(&store)?;
+        Ok(store)
     }
 
     /// Whether it keeps a file.
     pub fn has_store(self) -> bool {
         match self {
             Self::Windowed | Self::Legacy => false,
-            Self::Ledger => true,
+            Self::Ledger | Self::Lossless => true,
         }
     }
 
@@ -71,17 +84,35 @@ impl EngineChoice {
             Self::Windowed => "windowed",
             Self::Legacy => "legacy",
             Self::Ledger => "ledger",
+            Self::Lossless => "lossless",
         }
     }
 }
 
-/// Where the ledger stores, and where an audit looks, when nobody names a file.
+/// Where an engine stores when nobody names a file.
 ///
 /// # Errors
 /// When the system knows no data folder of this user.
-pub fn default_store() -> anyhow::Result<PathBuf> {
+pub fn default_store(engine: EngineChoice) -> anyhow::Result<PathBuf> {
     let folder = dirs::data_dir().context("no data folder for this user: name a --store")?;
-    Ok(folder.join("contextwire/ledger.sqlite3"))
+    Ok(folder.join(format!("contextwire/{}.sqlite3", engine.name())))
+}
+
+/// Where commands look when nobody names a file: the store of the engine that is served by default,
+/// or the ledger's where that is the only one.
+///
+/// # Errors
+/// When the system knows no data folder of this user.
+pub fn existing_store() -> anyhow::Result<PathBuf> {
+    let (lossless, ledger) = (
+        default_store(EngineChoice::Lossless)?,
+        default_store(EngineChoice::Ledger)?,
+    );
+    Ok(if ledger.exists() && !lossless.exists() {
+        ledger
+    } else {
+        lossless
+    })
 }
 
 /// Conversations are nobody else's business: a new folder is its owner's alone.
@@ -114,8 +145,8 @@ mod tests {
     #[tokio::test]
     async fn r1_1_every_engine_advertises_exactly_the_methods_that_it_has() {
         let folder = tempfile::tempdir().unwrap();
-        let store = folder.path().join("ledger.sqlite3");
         for choice in EngineChoice::value_variants() {
+            let store = folder.path().join(choice.name());
             let store = choice.has_store().then_some(store.as_path());
             let engine = choice.build(store, &SummarizerArgs::default()).unwrap();
             let present = implemented(&engine).await.unwrap();
@@ -137,12 +168,12 @@ mod tests {
     #[test]
     fn a_summariser_is_refused_where_nothing_is_summarised() {
         let folder = tempfile::tempdir().unwrap();
-        let store = folder.path().join("ledger.sqlite3");
         let summarizer = SummarizerArgs {
             summarizer: Some(SummarizerChoice::None),
             ..SummarizerArgs::default()
         };
         for engine in EngineChoice::value_variants() {
+            let store = folder.path().join(engine.name());
             let store = engine.has_store().then_some(store.as_path());
             let built = engine.build(store, &summarizer);
             assert_eq!(built.is_ok(), *engine == EngineChoice::Legacy);
