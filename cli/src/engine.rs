@@ -45,8 +45,9 @@ impl EngineChoice {
             self.name()
         );
         anyhow::ensure!(
-            self == Self::Legacy || !summarizer.is_given(),
-            "the {} engine writes no summaries: --summarizer is for `--engine legacy`",
+            self.writes_summaries() || !summarizer.is_given(),
+            "the {} engine writes no summaries: --summarizer is for `--engine lossless` and \
+             `--engine legacy`",
             self.name()
         );
         Ok(match self {
@@ -58,7 +59,10 @@ impl EngineChoice {
             )?),
             Self::Lossless => AnyEngine::new(LosslessEngine::open(
                 &self.store(store)?,
-                LosslessOptions::default(),
+                LosslessOptions {
+                    summarizer: summarizer.options()?.summarizer,
+                    ..LosslessOptions::default()
+                },
             )?),
         })
     }
@@ -75,6 +79,14 @@ impl EngineChoice {
         match self {
             Self::Windowed | Self::Legacy => false,
             Self::Ledger | Self::Lossless => true,
+        }
+    }
+
+    /// Whether somebody has to write its summaries.
+    pub fn writes_summaries(self) -> bool {
+        match self {
+            Self::Legacy | Self::Lossless => true,
+            Self::Windowed | Self::Ledger => false,
         }
     }
 
@@ -176,7 +188,7 @@ mod tests {
             let store = folder.path().join(engine.name());
             let store = engine.has_store().then_some(store.as_path());
             let built = engine.build(store, &summarizer);
-            assert_eq!(built.is_ok(), *engine == EngineChoice::Legacy);
+            assert_eq!(built.is_ok(), engine.writes_summaries());
         }
     }
 

@@ -27,7 +27,7 @@ pub struct ServeArgs {
     /// Created for you alone where there is none.
     #[arg(long, value_name = "FILE", env = "CONTEXTWIRE_SERVER_STORE")]
     pub store: Option<PathBuf>,
-    /// How `--engine legacy` compacts.
+    /// How `--engine lossless` and `--engine legacy` compact.
     #[command(flatten)]
     pub summarizer: SummarizerArgs,
     /// The Unix socket, in a folder that only you may enter; by default one in your runtime or

@@ -7,6 +7,7 @@ mod held;
 mod maintain;
 mod matching;
 mod sessions;
+mod sink;
 
 use std::fmt;
 use std::path::Path;
@@ -19,9 +20,12 @@ use contextwire_engine::{
     IngestBatch, Ingested, IngestedBatch, Maintain, Maintained, MaintenanceMode,
     PrepareSubagentSpawn, ResolveSubagentSpawn, SpawnPrepared, TranscriptSemantics, TurnCommitted,
 };
+use contextwire_legacy::{HostModelOrExtract, Summarizer};
 use contextwire_store::{Clock, LogHooks, SqliteStore, Store, StoreError, StoreFile, system_clock};
 
+use self::compact::Compactor;
 use self::sessions::Sessions;
+use crate::compaction::Settings;
 use crate::publish::settle;
 use crate::rows::{Rows, SCHEMA, weigh};
 
@@ -32,14 +36,21 @@ pub struct LosslessOptions {
     pub busy_timeout: Duration,
     /// Where the time of keys and preparations comes from; nothing that a model sees depends on it.
     pub clock: Clock,
+    /// Who writes the summaries.
+    pub summarizer: Arc<dyn Summarizer>,
+    /// How much a compaction keeps, and how much it asks of a model at once.
+    pub compaction: Settings,
 }
 
 impl Default for LosslessOptions {
-    /// Five seconds, and the system's clock.
+    /// Five seconds, the system's clock, and the model of the host that calls; quotes that say what
+    /// they are where it serves none.
     fn default() -> Self {
         Self {
             busy_timeout: Duration::from_secs(5),
             clock: Arc::new(system_clock),
+            summarizer: Arc::new(HostModelOrExtract),
+            compaction: Settings::default(),
         }
     }
 }
@@ -48,6 +59,8 @@ impl fmt::Debug for LosslessOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LosslessOptions")
             .field("busy_timeout", &self.busy_timeout)
+            .field("summarizer", &self.summarizer.name())
+            .field("compaction", &self.compaction)
             .finish_non_exhaustive()
     }
 }
@@ -55,10 +68,18 @@ impl fmt::Debug for LosslessOptions {
 /// An engine that keeps everything and shows the model what fits.
 ///
 /// Several of them, in this process or in others, may serve one store.
-#[derive(Debug)]
 pub struct LosslessEngine<S: Store<Rows: Rows> = SqliteStore> {
     hooks: LogHooks<S>,
     sessions: Sessions,
+    compactor: Compactor,
+}
+
+impl<S: Store<Rows: Rows>> fmt::Debug for LosslessEngine<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LosslessEngine")
+            .field("compactor", &self.compactor)
+            .finish_non_exhaustive()
+    }
 }
 
 impl LosslessEngine {
@@ -87,10 +108,13 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
         let LosslessOptions {
             busy_timeout: _,
             clock,
+            summarizer,
+            compaction,
         } = options;
         Self {
             hooks: LogHooks::new(store, clock).settling(settle),
             sessions: Sessions::default(),
+            compactor: Compactor::new(summarizer, compaction),
         }
     }
 }
@@ -99,7 +123,7 @@ impl<S: Store<Rows: Rows>> ContextEngine for LosslessEngine<S> {
     fn info(&self) -> EngineInfo {
         EngineInfo {
             methods: Hook::ALL.to_vec(),
-            owns_compaction: false,
+            owns_compaction: true,
             turn_maintenance_mode: MaintenanceMode::Background,
             transcript_semantics: Some(TranscriptSemantics {
                 current_turn_fence: Some("before-current-turn-entry-v1".to_owned()),

@@ -1,7 +1,8 @@
 //! Work that no turn waits for: the index of texts, and counting before an import.
 
 use contextwire_engine::{
-    EngineError, ErrorKind, HookContext, Maintain, Maintained, Message, Transcript,
+    Compact, CompactionTarget, EngineError, ErrorKind, HookContext, Maintain, Maintained, Message,
+    Transcript,
 };
 use contextwire_store::Store;
 
@@ -49,13 +50,15 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
             .submit(|rows| rows.index(BATCH).map(drop));
     }
 
-    /// Brings the index up to date as far as time reaches.
+    /// Compacts where the host lets that happen beside the conversation, and brings the index up to
+    /// date as far as time reaches.
     pub(super) async fn tidy(
         &self,
         cx: &HookContext,
         request: Maintain,
     ) -> Result<Maintained, EngineError> {
         self.hooks.attend(cx).await?;
+        let compacted = self.compact_beside(cx, &request).await?;
         let mut added = 0;
         let behind = loop {
             let step = self.hooks.store().write(cx, |rows| rows.index(BATCH));
@@ -67,9 +70,33 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
         };
         let attempt = self.hooks.attempt(cx, &request);
         let done = Maintained {
-            reason: Some(format!("indexed {added} entries, {behind} are behind")),
+            reason: Some(format!(
+                "indexed {added} entries, {behind} are behind{}",
+                compacted.map_or_else(String::new, |reason| format!("; {reason}"))
+            )),
             ..Maintained::default()
         };
         self.hooks.act(attempt, |_, _| Ok(done)).await
+    }
+
+    /// A compaction to the threshold, and better texts for provisional ones; what came of it.
+    async fn compact_beside(
+        &self,
+        cx: &HookContext,
+        request: &Maintain,
+    ) -> Result<Option<String>, EngineError> {
+        let context = request.runtime_context.as_ref();
+        let may_compact = context
+            .is_some_and(|context| context.allow_deferred_compaction_execution == Some(true));
+        if !request.background || !may_compact {
+            return Ok(None);
+        }
+        let asked = Compact {
+            runtime_settings: request.runtime_settings.clone(),
+            runtime_context: request.runtime_context.clone(),
+            target: CompactionTarget::Threshold,
+            ..Compact::default()
+        };
+        Ok(self.compacted(cx, &asked).await?.reason)
     }
 }

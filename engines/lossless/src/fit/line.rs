@@ -8,13 +8,12 @@ use contextwire_engine::tokens::ModelFamily;
 use super::Fit;
 use super::limits::MIN_RESULT_TOKENS;
 use crate::entry::Entry;
+use crate::pair::{LOOK_AROUND, pair_of};
 use crate::plan::FrontierItem;
 use crate::span::Span;
 
 /// What a message counts at least while lines are gathered, so that a history of nothing ends.
 const MIN_MESSAGE_TOKENS: u64 = 4;
-/// How many messages beyond the budget are looked at for the start of a turn, or for a pair.
-const LOOK_AROUND: u64 = 256;
 
 /// Where a message stands: at a place of the log, or loose before one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -185,7 +184,7 @@ impl Lines {
             |place: u64| Key::at(place) >= from && fit.snapshot.plan.summary_at(place).is_none();
         let mut wanted = BTreeSet::new();
         for place in fit.snapshot.pins.iter().filter(|place| !is_here(**place)) {
-            wanted.extend(pair_of(fit, *place));
+            wanted.extend(pair_of(fit.snapshot.log, *place));
         }
         let lead: BTreeSet<u64> = self
             .lead
@@ -258,50 +257,4 @@ fn least(line: &Line, family: ModelFamily) -> u64 {
         u32::MAX
     };
     u64::from(line.entry.tokens(family).min(limit)).max(MIN_MESSAGE_TOKENS)
-}
-
-/// A pinned place with the call that it answers, and the results of the calls that it makes.
-fn pair_of(fit: &Fit<'_>, place: u64) -> BTreeSet<u64> {
-    let log = fit.snapshot.log;
-    let mut places = BTreeSet::new();
-    let Some(entry) = log.entry(place) else {
-        return places;
-    };
-    let mut caller = place;
-    if let Some(id) = entry.message().tool_result_for() {
-        let low = place.saturating_sub(LOOK_AROUND);
-        let calls = |at: &u64| {
-            let entry = log.entry(*at);
-            entry.is_some_and(|entry| entry.message().tool_call_ids().iter().any(|own| own == id))
-        };
-        match (low..place).rev().find(calls) {
-            Some(at) => caller = at,
-            // A result alone cannot be sent.
-            None => return places,
-        }
-    }
-    places.extend([caller, place]);
-    let Some(call) = log.entry(caller) else {
-        return places;
-    };
-    let mut open: BTreeSet<&str> = call
-        .message()
-        .tool_call_ids()
-        .iter()
-        .map(String::as_str)
-        .collect();
-    let high = log.end().min(caller + LOOK_AROUND);
-    for at in caller + 1..high {
-        if open.is_empty() {
-            break;
-        }
-        let entry = log.entry(at);
-        let answered = entry
-            .as_ref()
-            .and_then(|entry| entry.message().tool_result_for());
-        if answered.is_some_and(|id| open.remove(id)) {
-            places.insert(at);
-        }
-    }
-    places
 }

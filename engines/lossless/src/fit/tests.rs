@@ -9,6 +9,7 @@ use crate::entry::{Log, LogList};
 use crate::node::{NodeId, NodeParts, Provenance, Sources, SummaryNode};
 use crate::plan::Plan;
 use crate::span::Span;
+use crate::testing::{answer, call, result, user, words};
 
 mod budget;
 mod laws;
@@ -31,36 +32,9 @@ pub(super) struct Session {
     calls: u32,
 }
 
-pub(super) fn user(text: &str) -> String {
-    format!(r#"{{"role":"user","content":"{text}"}}"#)
-}
-
-pub(super) fn answer(text: &str) -> String {
-    format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}]}}"#)
-}
-
-pub(super) fn call(ids: &[&str]) -> String {
-    let calls: Vec<String> = ids
-        .iter()
-        .map(|id| format!(r#"{{"type":"toolCall","id":"{id}","name":"read","arguments":{{"path":"src/{id}"}}}}"#))
-        .collect();
-    format!(r#"{{"role":"assistant","content":[{}]}}"#, calls.join(","))
-}
-
-pub(super) fn result(id: &str, text: &str) -> String {
-    format!(
-        r#"{{"role":"toolResult","toolCallId":"{id}","content":[{{"type":"text","text":"{text}"}}]}}"#
-    )
-}
-
 /// The view's message at a place of the log, where it shows all of it.
 pub(super) fn keep(place: u64) -> Piece {
     Piece::Keep(usize::try_from(place).unwrap())
-}
-
-/// A text of about so many tokens.
-pub(super) fn words(tokens: usize) -> String {
-    "word ".repeat(tokens)
 }
 
 impl Session {

@@ -21,6 +21,7 @@ async fn summarise(place: &Place, log: &[Message], (start, end): (u64, u64), tex
             base: 0,
             plan,
             nodes: vec![node],
+            replaced: Vec::new(),
         };
         publish(rows, &session, &publication)
     };

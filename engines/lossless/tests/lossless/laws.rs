@@ -82,6 +82,7 @@ fn summarise(rows: &mut impl Rows, start: u8, len: u8) -> Outcome<()> {
             base: base.version(),
             plan,
             nodes: vec![node],
+            replaced: Vec::new(),
         };
         let published = publish(rows, &session, &publication)?;
         assert!(published.is_ok(), "nothing changed meanwhile");

@@ -8,9 +8,11 @@
 )]
 
 mod assemble;
+mod compact;
 mod kill;
 mod laws;
 mod log;
 mod store;
+mod stub;
 mod sub;
 mod support;

@@ -4,7 +4,7 @@ use contextwire_engine::durable::{Ledger, Preparation, Stage, UnixMillis};
 use contextwire_engine::{Digest, ErrorKind};
 use contextwire_lossless::node::{NodeParts, NodeState, Provenance, Sources, SummaryNode};
 use contextwire_lossless::publish::{Outdated, Publication, publish, settle};
-use contextwire_lossless::rows::{DebtKind, Fork, Indexed, MemoryStore, Rows};
+use contextwire_lossless::rows::{Fork, Indexed, MemoryStore, Rows};
 use contextwire_lossless::{Plan, Span};
 use contextwire_store::{LogRows, Outcome, SessionRow, Store, log};
 
@@ -38,7 +38,6 @@ suite! {
     a_log_that_is_cut_takes_the_summaries_behind_the_cut_along,
     an_old_version_is_found_by_its_number_and_by_the_log_of_its_time,
     a_fork_is_seen_until_its_spawn_is_rolled_back,
-    a_debt_is_one_row_a_kind,
     the_index_lags_and_says_so,
     corrections_are_named_with_what_they_are_now,
 }
@@ -66,7 +65,13 @@ async fn published<S: Store<Rows: Rows>>(
 ) -> Result<u64, Outdated> {
     let work = move |rows: &mut S::Rows| {
         let session = rows.session(&name("s"))?.unwrap();
-        publish(rows, &session, &Publication { base, plan, nodes })
+        let publication = Publication {
+            base,
+            plan,
+            nodes,
+            replaced: Vec::new(),
+        };
+        publish(rows, &session, &publication)
     };
     let published = store.write(&call(), work).await.unwrap();
     published.map(|stored| stored.plan.version())
@@ -84,17 +89,12 @@ async fn what_fails_leaves_nothing_behind<S: Store<Rows: Rows>>(store: S) {
     let cx = call();
     let failed = store.write(&cx, |rows| {
         rows.add_session(&name("s"))?;
-        rows.put_debt(1, DebtKind::Exhausted, Digest([1; 32]))?;
+        rows.index(9)?;
         Err::<(), _>(contextwire_engine::EngineError::rejected("no"))
     });
     assert_eq!(failed.await.unwrap_err().kind(), ErrorKind::Rejected);
-    let seen = store.read(|rows| {
-        Ok((
-            rows.session(&name("s"))?,
-            rows.debt(1, DebtKind::Exhausted)?,
-        ))
-    });
-    assert_eq!(seen.await.unwrap(), (None, None));
+    let seen = store.read(|rows| rows.session(&name("s")));
+    assert_eq!(seen.await.unwrap(), None);
 }
 
 async fn a_version_is_published_and_read_back_with_its_summaries<S: Store<Rows: Rows>>(store: S) {
@@ -138,7 +138,7 @@ async fn a_version_is_published_and_read_back_with_its_summaries<S: Store<Rows: 
         ))
     });
     let (old, read, by_work, nothing, stored) = look.await.unwrap();
-    assert_eq!(old, Some(NodeState::Replaced));
+    assert_eq!(old, Some(NodeState::Sound));
     assert_eq!(read, Some(over));
     assert!(read.is_some_and(|node| node.is_genuine() && node.state() == NodeState::Repair));
     assert_eq!((by_work, nothing), (Some(id), None));
@@ -305,17 +305,6 @@ async fn a_fork_is_seen_until_its_spawn_is_rolled_back<S: Store<Rows: Rows>>(sto
     assert_eq!(back.await.unwrap(), (None, None));
     let named = store.read(move |rows| rows.session_name(session.id));
     assert_eq!(named.await.unwrap(), Some(name("s")));
-}
-
-async fn a_debt_is_one_row_a_kind<S: Store<Rows: Rows>>(store: S) {
-    let session = fill(&store, long(1, 5)).await.id;
-    let cx = call();
-    let put = store.write(&cx, move |rows| {
-        rows.put_debt(session, DebtKind::Exhausted, Digest([1; 32]))?;
-        rows.put_debt(session, DebtKind::Exhausted, Digest([2; 32]))?;
-        rows.debt(session, DebtKind::Exhausted)
-    });
-    assert_eq!(put.await.unwrap(), Some(Digest([2; 32])));
 }
 
 async fn the_index_lags_and_says_so<S: Store<Rows: Rows>>(store: S) {
