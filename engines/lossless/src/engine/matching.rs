@@ -98,7 +98,9 @@ impl Seen {
     /// What of the log the view stands for. A view that shows nothing of it stands for all of it.
     pub(crate) fn extent(&self, log: &HeldLog) -> Extent {
         let mut shown: Vec<u64> = self.places.iter().copied().flatten().collect();
-        shown.sort_unstable();
+        if !shown.is_sorted() {
+            shown.sort_unstable();
+        }
         shown.dedup();
         let Some(last) = shown.last() else {
             return Extent {
