@@ -197,7 +197,7 @@ pub(crate) struct HeldLog {
 }
 
 impl HeldLog {
-    fn extend(&mut self, weights: Vec<Weight>) {
+    pub(crate) fn extend(&mut self, weights: Vec<Weight>) {
         self.bytes += weights.len() * ENTRY_BYTES;
         for weight in weights {
             let place = self.digests.len() as u64;
