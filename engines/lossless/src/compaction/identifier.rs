@@ -78,7 +78,7 @@ impl Identifiers {
 /// The summary with a list of what it lost, each with the handle under which it is kept (C16).
 ///
 /// The list has at most `room` characters.
-pub(crate) fn with_lost(summary: String, lost: &[Identifier], mut room: usize) -> String {
+pub(crate) fn with_lost(summary: &str, lost: &[Identifier], mut room: usize) -> String {
     let mut list = String::new();
     for found in lost {
         let line = format!("\n- `{}` ({})", found.text, found.handle);
@@ -89,7 +89,7 @@ pub(crate) fn with_lost(summary: String, lost: &[Identifier], mut room: usize) -
         list.push_str(&line);
     }
     if list.is_empty() {
-        return summary;
+        return summary.to_owned();
     }
     format!("{}\n\n{HEADING}{list}", summary.trim_end())
 }
@@ -100,12 +100,32 @@ fn listed(line: &str) -> Option<(&str, &str)> {
     Some((text, rest.strip_suffix(')')?))
 }
 
+/// Runs of letters, digits and the signs that names hold, without signs around them.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_inside = |c: char| c.is_alphanumeric() || "_./:=@#%+-~".contains(c);
-    text.split(move |c: char| !is_inside(c))
-        .map(|word| word.trim_matches(|c: char| ".:=+-~%#/@".contains(c) && c != '/' && c != '~'))
-        .map(|word| word.trim_end_matches(['/', '.']))
-        .filter(|word| LENGTHS.contains(&word.len()))
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = at + bytes.get(at..)?.iter().position(|byte| is_inside(*byte))?;
+            let rest = bytes.get(start..)?;
+            let len = rest.iter().position(|byte| !is_inside(*byte));
+            at = start + len.unwrap_or(rest.len());
+            // All that is not ASCII is inside, so that no character is cut.
+            let word = trimmed(text.get(start..at)?);
+            if LENGTHS.contains(&word.len()) {
+                return Some(word);
+            }
+        }
+    })
+}
+
+fn is_inside(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"_./:=@#%+-~".contains(&byte)
+}
+
+fn trimmed(word: &str) -> &str {
+    let word = word.trim_start_matches(['.', ':', '=', '+', '-', '%', '#', '@']);
+    word.trim_end_matches(['.', ':', '=', '+', '-', '%', '#', '@', '/'])
 }
 
 /// How much a word looks like a name of something; none where it is a word like any other.
@@ -180,7 +200,7 @@ mod tests {
         let mut identifiers = Identifiers::default();
         identifiers.add("PORT=48213 and src/lib.rs", "msg:7", 2);
         let text = with_lost(
-            "All in src/lib.rs.".to_owned(),
+            "All in src/lib.rs.",
             &identifiers.lost_in("All in src/lib.rs."),
             300,
         );
@@ -204,7 +224,7 @@ mod tests {
         for n in 0..500 {
             identifiers.add(&format!("name_{n}"), "msg:1", 0);
         }
-        let text = with_lost(String::new(), &identifiers.lost_in(""), 200);
+        let text = with_lost("", &identifiers.lost_in(""), 200);
         assert!(text.len() < 260 && text.contains("name_0"));
     }
 }

@@ -30,7 +30,7 @@ const TOKEN_CHARS: u64 = 3;
 const THINKING: u64 = 4;
 /// Ends a text that was cut.
 const CUT: &str = "\n[... the record was longer and is cut here; the originals are kept ...]";
-/// A line that is shorter proves no echo.
+/// A part of a line that is shorter proves no echo, nor does a text.
 const ECHO_LINE: usize = 24;
 
 /// Why there is no summary.
@@ -91,7 +91,7 @@ impl Writer<'_> {
             summarizer: self.summarizer,
             settings: &self.settings.calls,
         };
-        let mut room = self.room(self.output(work)).min(work.tokens.max(MIN_ROOM));
+        let mut room = self.room(self.output(work));
         loop {
             let task = Task::of(self, draft, work, room);
             let request = |flaw| task.request(flaw);
@@ -99,7 +99,9 @@ impl Writer<'_> {
             match caller.write(progress, request, judge).await {
                 Ok(written) => return task.finish(draft, written),
                 // Never the same request again: the next one holds half as much (BR-057).
-                Err(Unwritten::TooLong) if room > MIN_ROOM => room = (room / 2).max(MIN_ROOM),
+                Err(Unwritten::TooLong) if room > MIN_ROOM => {
+                    room = (room.min(task.material_tokens()) / 2).max(MIN_ROOM);
+                }
                 Err(Unwritten::TooLong) => return Err(Unmade::Failed(SummarizeError::TooLong)),
                 Err(Unwritten::Failed(error)) => return Err(unmade(error)),
             }
@@ -112,7 +114,7 @@ impl Writer<'_> {
         draft: &Draft<'_>,
         work: &Work,
     ) -> Result<SummaryNode, Unmade> {
-        let task = Task::of(self, draft, work, work.tokens.max(MIN_ROOM));
+        let task = Task::of(self, draft, work, self.settings.window);
         let answer = Extract.summarize(self.cx, &task.request(None)).await;
         let text = answer.map_err(Unmade::Failed)?.text;
         task.judge(&text).map_err(|_| Unmade::NotShorter)?;
@@ -187,6 +189,11 @@ impl<'a> Task<'a> {
         }
     }
 
+    /// The size of the material, roughly.
+    fn material_tokens(&self) -> u64 {
+        self.material.text.len() as u64 / TOKEN_CHARS
+    }
+
     fn request(&self, flaw: Option<Flaw>) -> SummaryRequest {
         let prompt = Prompt {
             depth: self.work.depth(),
@@ -251,14 +258,14 @@ impl<'a> Task<'a> {
                 provenance: provenance.clone(),
             })
         };
-        let plain = node(text.clone());
-        let complete = node(with_lost(text, &lost, self.list_chars()));
         let saves =
             |node: &SummaryNode| u64::from(node.tokens(ModelFamily::Other)) < self.work.tokens;
-        [complete, plain]
-            .into_iter()
-            .find(saves)
-            .ok_or(Unmade::NotShorter)
+        let complete = node(with_lost(&text, &lost, self.list_chars()));
+        if saves(&complete) {
+            return Ok(complete);
+        }
+        let plain = node(text);
+        saves(&plain).then_some(plain).ok_or(Unmade::NotShorter)
     }
 }
 
@@ -270,16 +277,41 @@ fn within(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// Whether a text consists of lines of its material.
+/// Whether a text consists of lines of its material; the first and the last may be cut.
 fn is_echo(text: &str, material: &str) -> bool {
-    let long = |text: &'_ str| text.trim().len() >= ECHO_LINE;
     let lines: HashSet<&str> = material.lines().map(str::trim).collect();
-    let (mut all, mut own) = (0, 0);
-    for line in text.lines().filter(|line| long(line)) {
-        all += line.len();
-        if !lines.contains(line.trim()) {
-            own += line.len();
-        }
+    let said = text.lines().map(str::trim);
+    let said: Vec<&str> = said.filter(|line| !line.is_empty()).collect();
+    let ends = [said.first(), said.last()];
+    let is_copied = |line: &&str| {
+        let is_cut = line.len() >= ECHO_LINE && ends.contains(&Some(line));
+        lines.contains(line) || is_cut && material.contains(*line)
+    };
+    let all: usize = said.iter().map(|line| line.len()).sum();
+    let copied = said.iter().filter(|line| is_copied(line));
+    let copied: usize = copied.map(|line| line.len()).sum();
+    all >= ECHO_LINE && (all - copied) * 10 < all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn br_060_lines_of_the_material_are_an_echo_and_a_record_that_quotes_one_is_none() {
+        let material = "(msg:1) [User]\nplease make the parser faster than it is\n\n(msg:2) [Assistant]\nthe parser is faster by a third now";
+        assert!(is_echo(
+            "please make the parser faster than it is\nthe parser is faster by a th",
+            material
+        ));
+        assert!(!is_echo(
+            "The user wanted a faster parser; it was made faster by a third.",
+            material
+        ));
+        assert!(!is_echo(
+            "## Asked\nplease make the parser faster than it is\n## Happened\nIt was done: a third.",
+            material
+        ));
+        assert!(!is_echo("short", material));
     }
-    all > 0 && own * 10 < all
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use contextwire_engine::tokens::ModelFamily;
 
 use super::Fit;
-use super::limits::MIN_RESULT_TOKENS;
+use super::limits::{MIN_RESULT_TOKENS, PRESSED_RESULT_TOKENS};
 use crate::entry::Entry;
 use crate::pair::{LOOK_AROUND, pair_of};
 use crate::plan::FrontierItem;
@@ -116,6 +116,8 @@ impl Lines {
         let mut places = spans.iter().rev().flat_map(|span| span.places().rev());
         let mut place = places.next();
         let (mut tokens, mut beyond) = (0, 0);
+        // Only the newest turn's results are ever pressed to the least.
+        let mut has_user = false;
         let mut oldest = Key::at(u64::MAX);
         loop {
             if share.is_some_and(|share| tokens > share) {
@@ -145,7 +147,13 @@ impl Lines {
             };
             oldest = key;
             let Some(line) = line else { continue };
-            tokens += least(&line, family);
+            let limit = if has_user {
+                PRESSED_RESULT_TOKENS
+            } else {
+                MIN_RESULT_TOKENS
+            };
+            tokens += least(&line, family, limit);
+            has_user |= line.is_user();
             self.conversation.push(line);
         }
         self.unread_loose = loose_keys.count();
@@ -249,12 +257,8 @@ fn logged(fit: &Fit<'_>, place: u64) -> Option<Line> {
     })
 }
 
-fn least(line: &Line, family: ModelFamily) -> u64 {
+fn least(line: &Line, family: ModelFamily, limit: u32) -> u64 {
     let is_result = line.entry.message().tool_result_for().is_some();
-    let limit = if is_result {
-        MIN_RESULT_TOKENS
-    } else {
-        u32::MAX
-    };
+    let limit = if is_result { limit } else { u32::MAX };
     u64::from(line.entry.tokens(family).min(limit)).max(MIN_MESSAGE_TOKENS)
 }
