@@ -119,7 +119,9 @@ pub(crate) fn with_nodes(
     };
     let mut nodes = Vec::with_capacity(plan.plan.summaries().len());
     for placed in plan.plan.summaries() {
-        nodes.extend(rows.node(session, placed.id)?);
+        // What a damaged row says is nothing; its entries stand for themselves.
+        let node = rows.node(session, placed.id)?;
+        nodes.extend(node.filter(SummaryNode::is_genuine));
     }
     Ok(Some((plan, nodes)))
 }

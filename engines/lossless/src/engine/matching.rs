@@ -41,8 +41,10 @@ impl Seen {
     /// Matches a view; only what is new since the last one costs time.
     pub(crate) fn look(&mut self, view: &Transcript, log: &HeldLog) {
         let common = self.view.common_prefix(view);
-        let known = self.places.iter().take(common);
-        let start = known.take_while(|place| place.is_some()).count();
+        self.places.truncate(common);
+        // The log grows at its end: what it does not have before the last match it will not have.
+        let known = self.places.iter().rposition(Option::is_some);
+        let start = known.map_or(0, |last| last + 1);
         self.places.truncate(start);
         let mut last = self.places.last().copied().flatten();
         for message in view.range(start..view.len()) {

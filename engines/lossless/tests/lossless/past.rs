@@ -31,7 +31,7 @@ async fn what_was_sent_at_each_turn_comes_back_after_later_compactions() {
             assert!(engine.compact(&call(), request).await.unwrap().compacted);
         }
         let reply = assemble(&engine, &call(), &log, Some(6_000)).await;
-        sent.push((payloads(&reply, &log), reply.reasons.len()));
+        sent.push(payloads(&reply, &log));
     }
     after_turn(&engine, &call(), entries.into_iter().collect()).await;
     let file = open_file(&place.path()).unwrap();
@@ -41,17 +41,12 @@ async fn what_was_sent_at_each_turn_comes_back_after_later_compactions() {
         budget: TokenBudget::new(6_000),
         ..Window::default()
     };
-    for (turn, (payloads, _)) in (1..).zip(&sent) {
+    for (turn, payloads) in (1..).zip(&sent) {
         let fitted = past
             .assemble_at(file.rows(), turn, window)
             .unwrap()
             .unwrap();
-        let reply = fitted.reply();
-        let shown: Vec<String> = reply
-            .messages
-            .messages(&Transcript::new())
-            .map(|message| String::from_utf8(message.payload().to_vec()).unwrap())
-            .collect();
+        let shown = super::support::payloads(&fitted.reply(), &Transcript::new());
         assert_eq!(shown, *payloads, "turn {turn}");
     }
     assert!(
