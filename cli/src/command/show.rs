@@ -7,7 +7,7 @@ use crate::output;
 use crate::report::{StandingItem, StandingReport};
 
 /// Shows the plan in force of a stored session: which summaries stand for what, and what stands for
-/// itself.
+/// itself; and whether every entry is in exactly one place of it.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
     /// The session.
@@ -23,7 +23,8 @@ pub struct ShowArgs {
 /// # Errors
 /// When the store cannot be read or has no such session.
 pub fn run(args: &ShowArgs) -> anyhow::Result<()> {
-    let (_, id, past) = args.session.read()?;
+    let (file, id, past) = args.session.read()?;
+    let faults = past.faults(file.rows())?;
     let items = past.standing().into_iter();
     let items = items.map(|item| {
         let summary = item.summary.as_deref();
@@ -41,6 +42,7 @@ pub fn run(args: &ShowArgs) -> anyhow::Result<()> {
         plan_version: past.plan().version(),
         plan_digest: past.plan().digest().to_string(),
         items: items.collect(),
+        faults: faults.iter().map(ToString::to_string).collect(),
     };
     if args.json {
         output::line(serde_json::to_string(&report)?);

@@ -45,6 +45,8 @@ pub struct StandingReport {
     pub plan_digest: String,
     /// In the order of the log.
     pub items: Vec<StandingItem>,
+    /// Where an entry is not in exactly one place, or a summary is not of what the log has.
+    pub faults: Vec<String>,
 }
 
 /// A run of the log, or the summary in its place.
@@ -199,8 +201,13 @@ impl StandingReport {
             let cells = vec![places(item.places), grouped(item.tokens), depth, what];
             (Tone::Plain, cells)
         });
+        let verdict = if self.faults.is_empty() {
+            "every entry is in exactly one place".to_owned()
+        } else {
+            self.faults.join("; ")
+        };
         format!(
-            "{}\n\nsession {}: plan {} ({})\n",
+            "{}\n\nsession {}: plan {} ({}): {verdict}\n",
             draw(&columns, rows.collect(), on),
             self.session,
             self.plan_version,
@@ -310,6 +317,7 @@ mod tests {
                     ..StandingItem::default()
                 },
             ],
+            faults: Vec::new(),
         };
         let text = report.to_text(Surface::Plain);
         assert!(text.contains("sum:aa (model): they agreed"), "{text}");
@@ -318,7 +326,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.ends_with("session s: plan 2 (0123456789ab)\n"),
+            text.ends_with("(0123456789ab): every entry is in exactly one place\n"),
             "{text}"
         );
     }

@@ -7,7 +7,7 @@ use contextwire_engine::{CurrentTurn, Message, SessionId, Transcript};
 use contextwire_store::Outcome;
 use contextwire_windowed::Window;
 
-use crate::engine::held::{HeldLog, with_nodes};
+use crate::engine::held::{HeldLog, below, with_nodes};
 use crate::entry::Log;
 use crate::fit::{Fit, Fitted, View};
 use crate::node::{NodeId, SummaryNode};
@@ -15,6 +15,7 @@ use crate::plan::{FrontierItem, Plan};
 use crate::rows::Rows;
 use crate::snapshot::Snapshot;
 use crate::span::Span;
+use crate::verify::{Fault, verify};
 
 /// Entries that are read at once.
 const CHUNK: u64 = 1_024;
@@ -120,6 +121,24 @@ impl PastSession {
                 }
             })
             .collect()
+    }
+
+    /// Whether nothing is lost: every entry is in exactly one place of the plan in force, and what
+    /// each summary was made of is what the log has. Every fault, none where all is well.
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn faults(&self, rows: &impl Rows) -> Outcome<Vec<Fault>> {
+        let mut nodes = self.nodes.clone();
+        let sources = below(rows, self.session, self.nodes.values())?;
+        nodes.extend(sources.into_iter().map(|node| (node.id(), node)));
+        let pins = BTreeSet::new();
+        Ok(verify(&Snapshot {
+            plan: &self.plan,
+            nodes: &nodes,
+            log: &self.log,
+            pins: &pins,
+        }))
     }
 
     /// What the model was shown at a turn, counted from 1, by a host that shows its log as it is;

@@ -55,9 +55,8 @@ async fn the_lossless_engines_file_is_audited_like_the_ledgers() {
     let id = SessionId::new(recording.header().id.clone().unwrap()).unwrap();
     let store = args.session.with_file_name("lossless.sqlite3");
     let engine = LosslessEngine::open(&store, LosslessOptions::default()).unwrap();
-    let transcript = messages(&recording)
-        .iter()
-        .map(|message| message.message().clone());
+    let messages = messages(&recording);
+    let transcript = messages.iter().map(|message| message.message().clone());
     let request = contextwire_engine::Bootstrap {
         transcript: transcript.collect(),
         ..contextwire_engine::Bootstrap::default()

@@ -8,7 +8,7 @@ use contextwire_store::Outcome;
 
 use super::matching::Seen;
 use crate::entry::{Entry, Log};
-use crate::node::{NodeId, SummaryNode};
+use crate::node::{NodeId, Sources, SummaryNode};
 use crate::plan::Plan;
 use crate::rows::{Rows, StoredPlan, Weight};
 use crate::span::Span;
@@ -124,6 +124,29 @@ pub(crate) fn with_nodes(
         nodes.extend(node.filter(SummaryNode::is_genuine));
     }
     Ok(Some((plan, nodes)))
+}
+
+/// Every summary that these were condensed from, however deep.
+pub(crate) fn below<'n>(
+    rows: &impl Rows,
+    session: i64,
+    nodes: impl IntoIterator<Item = &'n Arc<SummaryNode>>,
+) -> Outcome<Vec<Arc<SummaryNode>>> {
+    let mut found: Vec<Arc<SummaryNode>> = Vec::new();
+    let mut open: Vec<Arc<SummaryNode>> = nodes.into_iter().cloned().collect();
+    while let Some(node) = open.pop() {
+        let Sources::Nodes(ids) = &node.parts().sources else {
+            continue;
+        };
+        for id in ids {
+            if let Some(source) = rows.node(session, *id)? {
+                let source = Arc::new(source);
+                open.push(Arc::clone(&source));
+                found.push(source);
+            }
+        }
+    }
+    Ok(found)
 }
 
 impl Held {

@@ -60,6 +60,7 @@ async fn what_was_sent_at_each_turn_comes_back_after_later_compactions() {
             .is_none()
     );
     assert!(past.assemble_at(file.rows(), 0, window).unwrap().is_none());
+    assert_eq!(past.faults(file.rows()).unwrap(), []);
     let standing = past.standing();
     assert!(standing[0].summary.is_some() && standing.last().unwrap().summary.is_none());
     let shown: u64 = standing.iter().map(|item| item.span.len()).sum();
