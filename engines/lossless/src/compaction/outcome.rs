@@ -95,6 +95,9 @@ impl Outcome {
 
     fn reason(&self) -> String {
         match &self.end {
+            End::NotDue if self.budget.is_none() => {
+                "nothing to compact: no token budget is known; force it, or name one".to_owned()
+            }
             End::NotDue => "nothing to compact: the context is below its threshold".to_owned(),
             End::TargetMet => format!(
                 "{} summaries written, {} tokens saved",

@@ -161,19 +161,33 @@ impl Lines {
     }
 
     /// Adds the newest user message where it lies before everything that fits: it is always shown.
+    ///
+    /// Looks back some entries at a time, and no further than to one that is not at hand: a log that
+    /// reads its entries when they are asked for reads these first and is asked again.
     fn add_newest_user(&mut self, fit: &Fit<'_>) {
         if self.conversation.iter().any(Line::is_user) {
             return;
         }
-        let mut places = self
-            .unread
-            .iter()
-            .rev()
-            .flat_map(|span| span.places().rev());
-        let user = places.find_map(|place| logged(fit, place).filter(Line::is_user));
-        let Some(user) = user else { return };
-        self.read(user.key.place);
-        self.conversation.push(user);
+        let mut end = self.unread.last().map_or(0, |span| span.end);
+        while end > 0 {
+            let start = end.saturating_sub(LOOK_AROUND);
+            let window = self.unread.iter().rev().flat_map(|span| {
+                let part = Span::new(span.start.max(start), span.end.min(end));
+                part.places().rev()
+            });
+            let read: Vec<Option<Line>> = window.map(|place| logged(fit, place)).collect();
+            let is_whole = read.iter().all(Option::is_some);
+            let user = read.into_iter().flatten().find(Line::is_user);
+            if let Some(user) = user {
+                self.read(user.key.place);
+                self.conversation.push(user);
+                return;
+            }
+            if !is_whole {
+                return;
+            }
+            end = start;
+        }
     }
 
     /// A place is read after all.

@@ -47,6 +47,19 @@ async fn br_077_without_a_count_of_the_host_its_own_estimate_decides() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn without_a_budget_nothing_is_due_and_the_answer_says_so() {
+    let mut world = World::turns(30);
+    let stub = Stub::new(Way::Words(60));
+    let answer = world.compact(&Compact::default(), &stub).await.answer();
+    assert!(answer.ok && answer.reason.unwrap().contains("no token budget is known"));
+    let force = Compact {
+        force: true,
+        ..Compact::default()
+    };
+    assert!(world.compact(&force, &stub).await.is_compacted());
+}
+
+#[tokio::test(start_paused = true)]
 async fn c20_a_forced_compaction_of_a_small_session_asks_nobody_and_says_why() {
     let mut world = World::turns(2);
     let stub = Stub::new(Way::Words(60));
