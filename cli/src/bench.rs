@@ -12,11 +12,13 @@ mod conversation;
 mod engine;
 mod fallback;
 mod hooks;
+mod lossless;
 mod measure;
 mod replay;
 mod row;
 mod session;
 mod sync;
+mod worked;
 
 use std::fmt::Write as _;
 use std::future::Future;
@@ -33,7 +35,7 @@ use crate::report::{BenchReport, BenchRow};
 use crate::session::Session;
 
 /// Every group, in the order of measuring.
-pub const GROUPS: [Group; 7] = [
+pub const GROUPS: [Group; 8] = [
     hooks::GROUP,
     sync::GROUP,
     contract::GROUP,
@@ -41,6 +43,7 @@ pub const GROUPS: [Group; 7] = [
     client::GROUP,
     fallback::GROUP,
     session::GROUP,
+    lossless::GROUP,
 ];
 
 type Measuring = Pin<Box<dyn Future<Output = anyhow::Result<Vec<BenchRow>>> + Send>>;
@@ -158,7 +161,7 @@ mod tests {
         let mut names: Vec<_> = GROUPS.iter().map(|group| group.name).collect();
         names.dedup();
         let expected = [
-            "hooks", "sync", "contract", "replay", "client", "fallback", "session",
+            "hooks", "sync", "contract", "replay", "client", "fallback", "session", "lossless",
         ];
         assert_eq!(names, expected);
     }

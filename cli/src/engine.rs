@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use contextwire_engine::{AnyAdmin, AnyEngine};
 use contextwire_ledger::{LedgerEngine, LedgerOptions};
 use contextwire_legacy::LegacyEngine;
+use contextwire_lossless::{LosslessEngine, LosslessOptions};
 use contextwire_windowed::WindowedEngine;
 
 pub use summarizer::{SummarizerArgs, SummarizerChoice};
@@ -23,6 +24,8 @@ pub enum EngineChoice {
     Legacy,
     /// Stores what hosts say, exactly once, and shows the model all of it.
     Ledger,
+    /// Stores everything, and shows the model what fits: summaries for what is older.
+    Lossless,
 }
 
 /// An engine that is ready to serve.
@@ -52,12 +55,13 @@ impl EngineChoice {
     pub fn build(self, store: Option<&Path>, summarizer: &SummarizerArgs) -> anyhow::Result<Built> {
         anyhow::ensure!(
             store.is_none() || self.has_store(),
-            "the {} engine stores nothing: --store is for `--engine ledger`",
+            "the {} engine stores nothing: --store is for `--engine lossless` and `--engine ledger`",
             self.name()
         );
         anyhow::ensure!(
-            self == Self::Legacy || !summarizer.is_given(),
-            "the {} engine writes no summaries: --summarizer is for `--engine legacy`",
+            self.writes_summaries() || !summarizer.is_given(),
+            "the {} engine writes no summaries: --summarizer is for `--engine lossless` and \
+             `--engine legacy`",
             self.name()
         );
         Ok(match self {
@@ -66,22 +70,46 @@ impl EngineChoice {
                 Built::storeless(AnyEngine::new(LegacyEngine::new(summarizer.options()?)))
             }
             Self::Ledger => {
-                let store = store.map_or_else(default_store, |store| Ok(store.to_owned()))?;
-                create_folder_of(&store)?;
-                let ledger = LedgerEngine::open(&store, LedgerOptions::default())?;
+                let ledger = LedgerEngine::open(&self.store(store)?, LedgerOptions::default())?;
                 Built {
                     admin: Some(AnyAdmin::new(ledger.admin())),
                     engine: AnyEngine::new(ledger),
                 }
             }
+            Self::Lossless => {
+                let options = LosslessOptions {
+                    summarizer: summarizer.options()?.summarizer,
+                    ..LosslessOptions::default()
+                };
+                let lossless = LosslessEngine::open(&self.store(store)?, options)?;
+                Built {
+                    admin: Some(AnyAdmin::new(lossless.admin())),
+                    engine: AnyEngine::new(lossless),
+                }
+            }
         })
+    }
+
+    /// The file that it uses, in a folder that is there.
+    fn store(self, named: Option<&Path>) -> anyhow::Result<PathBuf> {
+        let store = named.map_or_else(|| default_store(self), |store| Ok(store.to_owned()))?;
+        create_folder_of(&store)?;
+        Ok(store)
     }
 
     /// Whether it keeps a file.
     pub fn has_store(self) -> bool {
         match self {
             Self::Windowed | Self::Legacy => false,
-            Self::Ledger => true,
+            Self::Ledger | Self::Lossless => true,
+        }
+    }
+
+    /// Whether somebody has to write its summaries.
+    pub fn writes_summaries(self) -> bool {
+        match self {
+            Self::Legacy | Self::Lossless => true,
+            Self::Windowed | Self::Ledger => false,
         }
     }
 
@@ -91,17 +119,35 @@ impl EngineChoice {
             Self::Windowed => "windowed",
             Self::Legacy => "legacy",
             Self::Ledger => "ledger",
+            Self::Lossless => "lossless",
         }
     }
 }
 
-/// Where the ledger stores, and where an audit looks, when nobody names a file.
+/// Where an engine stores when nobody names a file.
 ///
 /// # Errors
 /// When the system knows no data folder of this user.
-pub fn default_store() -> anyhow::Result<PathBuf> {
+pub fn default_store(engine: EngineChoice) -> anyhow::Result<PathBuf> {
     let folder = dirs::data_dir().context("no data folder for this user: name a --store")?;
-    Ok(folder.join("contextwire/ledger.sqlite3"))
+    Ok(folder.join(format!("contextwire/{}.sqlite3", engine.name())))
+}
+
+/// Where commands look when nobody names a file: the store of the engine that is served by default,
+/// or the ledger's where that is the only one.
+///
+/// # Errors
+/// When the system knows no data folder of this user.
+pub fn existing_store() -> anyhow::Result<PathBuf> {
+    let (lossless, ledger) = (
+        default_store(EngineChoice::Lossless)?,
+        default_store(EngineChoice::Ledger)?,
+    );
+    Ok(if ledger.exists() && !lossless.exists() {
+        ledger
+    } else {
+        lossless
+    })
 }
 
 /// Conversations are nobody else's business: a new folder is its owner's alone.
@@ -134,8 +180,8 @@ mod tests {
     #[tokio::test]
     async fn r1_1_every_engine_advertises_exactly_the_methods_that_it_has() {
         let folder = tempfile::tempdir().unwrap();
-        let store = folder.path().join("ledger.sqlite3");
         for choice in EngineChoice::value_variants() {
+            let store = folder.path().join(choice.name());
             let store = choice.has_store().then_some(store.as_path());
             let built = choice.build(store, &SummarizerArgs::default()).unwrap();
             let engine = built.engine;
@@ -158,15 +204,15 @@ mod tests {
     #[test]
     fn a_summariser_is_refused_where_nothing_is_summarised() {
         let folder = tempfile::tempdir().unwrap();
-        let store = folder.path().join("ledger.sqlite3");
         let summarizer = SummarizerArgs {
             summarizer: Some(SummarizerChoice::None),
             ..SummarizerArgs::default()
         };
         for engine in EngineChoice::value_variants() {
+            let store = folder.path().join(engine.name());
             let store = engine.has_store().then_some(store.as_path());
             let built = engine.build(store, &summarizer);
-            assert_eq!(built.is_ok(), *engine == EngineChoice::Legacy);
+            assert_eq!(built.is_ok(), engine.writes_summaries());
         }
     }
 

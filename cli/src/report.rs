@@ -16,6 +16,7 @@ mod replay;
 mod show;
 mod stats;
 mod status;
+mod stored;
 mod table;
 mod tokens;
 
@@ -33,5 +34,9 @@ pub use show::{
 };
 pub use stats::{EntriesOfType, MessagesOfRole, ReportedProblem, SessionStats, TextsOfKind};
 pub use status::Outside;
+pub use stored::{
+    Explained, ExplainedItem, LeftOutRun, StandingItem, StandingReport, StoredSession,
+    StoredSessions,
+};
 pub use table::Surface;
 pub use tokens::{TokensByProvider, TokensOfKind, TokensReport};

@@ -18,7 +18,12 @@ const ARROWS: &[(&str, Knows)] = &[
     ("contextwire-legacy", Knows::Only(&["contextwire-engine"])),
     (
         "contextwire-lossless",
-        Knows::Only(&["contextwire-engine", "contextwire-store"]),
+        Knows::Only(&[
+            "contextwire-engine",
+            "contextwire-legacy",
+            "contextwire-store",
+            "contextwire-windowed",
+        ]),
     ),
     ("contextwire-windowed", Knows::Only(&["contextwire-engine"])),
     (

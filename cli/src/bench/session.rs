@@ -5,7 +5,6 @@ use std::hint::black_box;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use anyhow::Context;
 use contextwire_engine::Message;
@@ -16,6 +15,7 @@ use tokio::time::Instant;
 
 use super::measure::{Measured, ROUNDS, median, micros};
 use super::row::{Rows, Target};
+use super::worked::by_thread as worked;
 use super::{Bench, Group};
 use crate::report::BenchRow;
 use crate::session::{self, Piece, Strictness};
@@ -97,22 +97,6 @@ fn read_against_a_scan(file: &Path, rounds: usize) -> anyhow::Result<Measured> {
         ));
     }
     Ok(Measured::of_rounds(&speeds))
-}
-
-/// How long this thread has worked. Both sides work on one thread and wait for nothing but the file,
-/// which is in memory.
-#[cfg(unix)]
-fn worked() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
-}
-
-/// The time of a clock, where the system tells no thread's own.
-#[cfg(not(unix))]
-fn worked() -> Duration {
-    static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
-    START.elapsed()
 }
 
 /// Every line into memory of its own, as a reader has to that keeps messages.

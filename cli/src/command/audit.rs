@@ -10,13 +10,12 @@ use anyhow::Context;
 use clap::Args;
 use contextwire_client::{AdminClient, EngineClient, ServedBy, Target};
 use contextwire_engine::{Assemble, Session as SessionOfCall, SessionId, StoredLog, Transcript};
-use contextwire_ledger::SCHEMA;
 use contextwire_proto::Reason;
 use contextwire_store::StoreFile;
 
 use crate::audit::{self, Finding, Item, StateVerdict};
 use crate::command::session::warn;
-use crate::engine::default_store;
+use crate::engine::existing_store;
 use crate::output;
 use crate::report::{AuditFinding, AuditReport};
 use crate::session::{self, ContextMessage, HistoryView, Outcome, Session, Strictness};
@@ -27,9 +26,9 @@ const NO_AUDIT: u8 = 3;
 type Messages = Vec<Arc<ContextMessage>>;
 
 /// Compares a recorded session with what an engine stored of it: is each message there exactly
-/// once, in order? Reads the ledger's file, or asks a running engine; one that shows no entries to
-/// operators only tells how its log compares as a whole. Exits with 0 when all is well, with 1 when something is not, and with 3 when
-/// it cannot be told.
+/// once, in order? Reads the file of the lossless engine or of the ledger, or asks a running engine;
+/// one that shows no entries to operators only tells how its log compares as a whole. Exits with 0
+/// when all is well, with 1 when something is not, and with 3 when it cannot be told.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
     /// A session file of OpenClaw, pi or Codex, of any format.
@@ -37,7 +36,7 @@ pub struct AuditArgs {
     /// Which session of a file that holds several.
     #[arg(long, value_name = "ID")]
     pub transcript: Option<String>,
-    /// The ledger's file; by default the one in your data folder. It is only read, and an engine
+    /// The engine's file; by default the one in your data folder. It is only read, and an engine
     /// may go on writing it.
     #[arg(long, value_name = "FILE", env = "CONTEXTWIRE_SERVER_STORE")]
     pub store: Option<PathBuf>,
@@ -111,7 +110,7 @@ async fn compare(args: &AuditArgs, recording: &Session) -> anyhow::Result<AuditR
     if let Some(target) = &args.target {
         return ask(target, id, &messages, args.deadline).await;
     }
-    let store = args.store.clone().map_or_else(default_store, Ok)?;
+    let store = args.store.clone().map_or_else(existing_store, Ok)?;
     read(&store, &id, &messages)
 }
 
@@ -121,7 +120,13 @@ fn read(
     id: &SessionId,
     messages: &Messages,
 ) -> anyhow::Result<AuditReport> {
-    let file = StoreFile::open(store, &[SCHEMA])?;
+    let file = StoreFile::open(
+        store,
+        &[
+            contextwire_lossless::rows::SCHEMA,
+            contextwire_ledger::SCHEMA,
+        ],
+    )?;
     let Some(log) = file.log(id)? else {
         let known = file.sessions()?;
         let known: Vec<_> = known.iter().take(10).map(SessionId::as_str).collect();

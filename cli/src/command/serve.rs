@@ -21,13 +21,13 @@ use crate::output;
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Which engine.
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t = EngineChoice::Lossless)]
     pub engine: EngineChoice,
-    /// The file of `--engine ledger`; by default one in your data folder. Created for you alone
-    /// where there is none.
+    /// The file of `--engine lossless` and `--engine ledger`; by default one in your data folder.
+    /// Created for you alone where there is none.
     #[arg(long, value_name = "FILE", env = "CONTEXTWIRE_SERVER_STORE")]
     pub store: Option<PathBuf>,
-    /// How `--engine legacy` compacts.
+    /// How `--engine lossless` and `--engine legacy` compact.
     #[command(flatten)]
     pub summarizer: SummarizerArgs,
     /// The Unix socket, in a folder that only you may enter; by default one in your runtime or
@@ -172,6 +172,7 @@ mod tests {
         ] {
             let command = Command::try_parse_from(line).unwrap();
             assert_eq!(options(&command.args).unknown_fields, expected);
+            assert_eq!(command.args.engine, EngineChoice::Lossless);
         }
     }
 }

@@ -45,13 +45,12 @@ impl SummarizerChoice {
     }
 }
 
-/// How `--engine legacy` compacts.
+/// How `--engine lossless` and `--engine legacy` compact.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SummarizerArgs {
-    /// Lets `--engine legacy` compact itself instead of leaving it to the host: with summaries by
-    /// the model of the `host` that calls, by the model behind an OpenAI-compatible URL, or with
-    /// `none`, which only quotes. Without it the host's own compaction comes first; where it has
-    /// none, the host's model, and where it has no model either, quotes.
+    /// Who writes summaries: the model of the `host` that calls, the model behind an
+    /// OpenAI-compatible URL, or `none`, which only quotes. Without it, the host's model, and quotes
+    /// where it has none; `--engine legacy` first leaves it to the host's own compaction.
     #[arg(
         long,
         value_name = "host|none|URL",

@@ -17,34 +17,52 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 
 /// A usable summary.
 #[derive(Clone, Debug)]
-pub(crate) struct Written {
-    pub(crate) text: String,
-    pub(crate) model: Option<String>,
-    pub(crate) is_extract: bool,
+pub struct Written {
+    /// The text, harmless inside a frame.
+    pub text: String,
+    /// The model that wrote it, where that is known.
+    pub model: Option<String>,
+    /// Whether it is quotes and no model's.
+    pub is_extract: bool,
     /// Calls that it took.
-    pub(crate) calls: u32,
+    pub calls: u32,
 }
 
 /// Why a call gave none.
 #[derive(Debug)]
-pub(crate) enum Unwritten {
-    /// Less of the conversation may work.
+pub enum Unwritten {
+    /// Less of the conversation may work; the same request would not.
     TooLong,
+    /// No attempt gave one, or nobody waits any more.
     Failed(CompactionError),
 }
 
 /// A summariser with what its calls have in common.
 #[derive(Clone, Copy)]
-pub(crate) struct Caller<'a> {
-    pub(crate) cx: &'a HookContext,
-    pub(crate) summarizer: &'a dyn Summarizer,
-    pub(crate) settings: &'a CompactSettings,
+pub struct Caller<'a> {
+    /// Whom it works for: deadline, cancellation, progress, the host's model.
+    pub cx: &'a HookContext,
+    /// Who writes.
+    pub summarizer: &'a dyn Summarizer,
+    /// How often and how fast it is asked again.
+    pub settings: &'a CompactSettings,
+}
+
+impl std::fmt::Debug for Caller<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caller")
+            .field("summarizer", &self.summarizer.name())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Caller<'_> {
     /// Asks until there is a usable answer or the attempts are used up. `request` is built for the
     /// flaw of the answer before; `judge` says what is wrong with an answer beyond its form.
-    pub(crate) async fn write(
+    ///
+    /// # Errors
+    /// [`Unwritten`] where there is no usable answer.
+    pub async fn write(
         &self,
         progress: &Progress,
         request: impl Fn(Option<Flaw>) -> SummaryRequest,

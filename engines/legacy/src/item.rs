@@ -80,10 +80,18 @@ pub(crate) struct Item {
 
 impl Item {
     pub(crate) fn of(message: &Message, family: ModelFamily) -> Self {
+        Self {
+            tokens: u64::from(estimate_message(family, message)),
+            ..Self::unweighed(message)
+        }
+    }
+
+    /// The same where nobody asks for its weight.
+    pub(crate) fn unweighed(message: &Message) -> Self {
         let body = Body::of(message.payload());
         Self {
             role: Role::of(message, &body),
-            tokens: u64::from(estimate_message(family, message)),
+            tokens: 0,
             usage: body.usage,
             is_broken_off: body.is_broken_off(),
             is_excluded: body.is_excluded,

@@ -64,12 +64,14 @@ mod text;
 mod trigger;
 mod usage;
 
+pub use attempt::{Caller, Unwritten, Written};
 pub use compact::{CompactOptions, LastEntry, compact_log};
 pub use compaction::{CompactedLog, Compaction};
 pub use conversation::Earlier;
 pub use engine::{CompactionSite, ID, LegacyEngine, LegacyOptions};
 pub use error::CompactionError;
 pub use prompt_budget::PromptBudget;
+pub use render::render_message;
 pub use safety::{DEFAULT_TIMEOUT, SafetyWindow, safety_timeout};
 pub use settings::{CompactSettings, MAX_SUMMARY_CHARS};
 pub use successor::{AfterCompaction, Delegated, NativeSession, SuccessorError, delegated};
@@ -79,4 +81,5 @@ pub use summarizer::{
     Extract, Flaw, HostModel, HostModelOrExtract, Stage, SummarizeError, Summarizer, SummaryAnswer,
     SummaryRequest, SummaryText,
 };
+pub use text::neutral;
 pub use trigger::{Preflight, Trigger};

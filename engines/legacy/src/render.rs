@@ -1,6 +1,8 @@
 //! The conversation as a text for whoever summarises it: no image bytes, no long tool output, and
 //! nothing that closes the frame around it.
 
+use contextwire_engine::Message;
+
 use crate::body::{Body, Part, Shell};
 use crate::item::{Item, Role};
 use crate::text::{head_and_tail, neutral};
@@ -43,6 +45,13 @@ pub(crate) fn render(item: &Item, room: usize) -> Option<String> {
         Role::Aside => {}
     }
     (!lines.is_empty()).then(|| lines.join("\n\n"))
+}
+
+/// A message as a summariser is shown it: under a label, without image bytes, its output cut, and with
+/// nothing that closes the frame around it. None where it shows a model nothing. `room` is the most
+/// characters of one text.
+pub fn render_message(message: &Message, room: usize) -> Option<String> {
+    render(&Item::unweighed(message), room)
 }
 
 fn labelled(lines: &mut Vec<String>, label: &str, text: &str) {
@@ -115,7 +124,6 @@ fn cut(text: &str, max: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use contextwire_engine::Message;
     use contextwire_engine::tokens::ModelFamily;
 
     use super::*;

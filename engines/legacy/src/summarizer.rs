@@ -40,6 +40,37 @@ pub struct SummaryRequest {
     pub earlier: Option<String>,
 }
 
+impl SummaryRequest {
+    /// A request for whole turns, with a prompt of the caller's own.
+    pub fn new(system_prompt: impl Into<String>, prompt: impl Into<String>) -> Self {
+        Self {
+            stage: Stage::History,
+            system_prompt: system_prompt.into(),
+            prompt: prompt.into(),
+            max_output_tokens: u64::MAX,
+            max_chars: usize::MAX,
+            messages: Vec::new(),
+            earlier: None,
+        }
+    }
+
+    /// The same with the most that the answer may be, in tokens and in characters.
+    #[must_use]
+    pub fn within(self, max_output_tokens: u64, max_chars: usize) -> Self {
+        Self {
+            max_output_tokens,
+            max_chars,
+            ..self
+        }
+    }
+
+    /// The same with the messages themselves, for a summariser that reads no prompt.
+    #[must_use]
+    pub fn over(self, messages: Vec<Message>) -> Self {
+        Self { messages, ..self }
+    }
+}
+
 /// What a summariser answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SummaryText {

@@ -37,6 +37,9 @@ pub enum Flaw {
     /// It is no shorter than what it summarises.
     #[error("it is as long as what it summarises")]
     NotShorter,
+    /// It repeats lines of what it summarises and says nothing else.
+    #[error("it repeats the conversation and sums up nothing")]
+    Echo,
 }
 
 /// The summary in an answer: without reasoning, without a frame of its own, and harmless inside the

@@ -42,8 +42,8 @@ pub(crate) fn one_line(text: &str, max: usize) -> String {
     format!("{short} ...")
 }
 
-/// The text without a tag that would close a frame around it.
-pub(crate) fn neutral(text: &str) -> String {
+/// The text without a tag that would close a frame of a summariser's prompt around it.
+pub fn neutral(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("</") {

@@ -4,13 +4,27 @@
 //! immutable, versioned plan says which entries and summaries stand for the session now. Assembly
 //! fits the current plan into a budget; compaction writes the next one beside it.
 
+pub mod compaction;
+mod engine;
+pub mod entry;
+pub mod fit;
 mod identity;
 pub mod node;
+mod pair;
+mod past;
 pub mod plan;
 pub mod publish;
 pub mod rows;
+mod snapshot;
 mod span;
+#[cfg(test)]
+mod testing;
+mod verify;
 
+pub use engine::{LosslessEngine, LosslessOptions, open_file};
 pub use node::SummaryNode;
+pub use past::{PastSession, Standing};
 pub use plan::Plan;
+pub use snapshot::{Nodes, Snapshot};
 pub use span::Span;
+pub use verify::{Fault, verify};

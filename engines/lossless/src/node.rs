@@ -6,6 +6,8 @@
 
 mod message;
 
+pub(crate) use message::neutral;
+
 use std::fmt;
 use std::sync::OnceLock;
 

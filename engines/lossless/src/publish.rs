@@ -1,11 +1,11 @@
 //! Plans into the store: a version is published in one short transaction, over a log that is still
 //! what its summaries were made of; and it is brought in line when the log changes.
 
-use contextwire_engine::{Digest, EngineError, HookContext};
+use contextwire_engine::{Digest, EngineError, ErrorKind, HookContext};
 use contextwire_store::{Outcome, SessionRow};
 
 use crate::identity::Identity;
-use crate::node::{NodeState, Sources, SummaryNode};
+use crate::node::{NodeId, NodeState, Sources, SummaryNode};
 use crate::plan::{Placed, Plan};
 use crate::rows::{Rows, StoredPlan};
 use crate::span::Span;
@@ -17,8 +17,10 @@ pub struct Publication {
     pub base: u64,
     /// What stands for the log now.
     pub plan: Plan,
-    /// Summaries that are new in it.
+    /// Summaries that are new in it, as far as they are not kept yet.
     pub nodes: Vec<SummaryNode>,
+    /// Summaries whose place a better one took.
+    pub replaced: Vec<NodeId>,
 }
 
 /// Why a version cannot be published. What it was made from is not there any more; it is to be
@@ -43,6 +45,22 @@ impl From<Outdated> for EngineError {
     }
 }
 
+/// Keeps a finished summary, for the version that it will be published with.
+///
+/// # Errors
+/// The store's.
+pub fn keep(
+    rows: &mut impl Rows,
+    session: &SessionRow,
+    node: &SummaryNode,
+) -> Outcome<Result<(), Outdated>> {
+    if !stands(rows, session, node)? {
+        let span = node.span();
+        return Ok(Err(Outdated::Entries { span }));
+    }
+    rows.put_node(session.id, node).map(Ok)
+}
+
 /// Publishes the next version, unless what it was made from is gone (C13, C14).
 ///
 /// # Errors
@@ -52,24 +70,37 @@ pub fn publish(
     session: &SessionRow,
     publication: &Publication,
 ) -> Outcome<Result<StoredPlan, Outdated>> {
-    let Publication { base, plan, nodes } = publication;
+    let Publication {
+        base,
+        plan,
+        nodes,
+        replaced,
+    } = publication;
     let known = rows.plan(session.id)?;
-    let current = known.as_ref().map_or(0, |known| known.plan.version());
-    if current != *base {
+    let before = known
+        .as_ref()
+        .map_or_else(Plan::entries, |known| known.plan.clone());
+    if before.version() != *base {
         return Ok(Err(Outdated::Plan));
     }
-    if plan.end() > session.total.count {
-        let span = Span::new(session.total.count, plan.end());
-        return Ok(Err(Outdated::Entries { span }));
-    }
     for node in nodes {
-        if !stands(rows, session.id, node)? {
-            let span = node.span();
-            return Ok(Err(Outdated::Entries { span }));
+        if let Err(outdated) = keep(rows, session, node)? {
+            return Ok(Err(outdated));
         }
     }
-    for node in nodes {
-        rows.put_node(session.id, node)?;
+    let is_new = |placed: &&Placed| !before.summaries().contains(placed);
+    for placed in plan.summaries().iter().filter(is_new) {
+        let node = rows.node(session.id, placed.id)?;
+        let is_sound =
+            |node: &SummaryNode| node.span() == placed.span && node.state() != NodeState::Erased;
+        let stands = match node.filter(is_sound) {
+            Some(node) => stands(rows, session, &node)?,
+            None => false,
+        };
+        if !stands {
+            let span = placed.span;
+            return Ok(Err(Outdated::Entries { span }));
+        }
     }
     let stored = StoredPlan {
         contents: contents(rows, session.id, plan, known.as_ref())?,
@@ -78,14 +109,14 @@ pub fn publish(
         plan: plan.clone(),
     };
     rows.put_plan(session.id, &stored)?;
-    if let Some(known) = known {
-        replace(rows, session.id, &known.plan, plan)?;
+    for id in replaced {
+        rows.set_state(session.id, *id, NodeState::Replaced)?;
     }
     Ok(Ok(stored))
 }
 
 /// Keeps the plan to what its summaries were made of, in the transaction that changed the log: a
-/// summary whose entries are other ones now gives its place back to them.
+/// summary whose entries are other ones now gives its place back to what it was made of.
 ///
 /// # Errors
 /// The store's.
@@ -105,46 +136,74 @@ pub fn settle(rows: &mut impl Rows, cx: &HookContext) -> Outcome<()> {
         return Ok(());
     }
     let mut kept = Vec::new();
-    let mut contents = Vec::new();
     for (placed, content) in known.plan.summaries().iter().zip(&known.contents) {
         let is_there = placed.span.end <= session.total.count;
         if is_there && content_of(rows, session.id, placed.span)? == *content {
             kept.push(*placed);
-            contents.push(*content);
+        } else {
+            kept.extend(surviving(rows, &session, *placed)?);
         }
     }
-    let plan = Plan::stored(known.plan.version() + 1, kept).map_err(|error| {
-        EngineError::new(
-            contextwire_engine::ErrorKind::Failure,
-            "a stored plan is damaged",
-        )
-        .with_source(error)
-    })?;
+    let plan = Plan::stored(known.plan.version() + 1, kept).map_err(damaged)?;
     let stored = StoredPlan {
+        contents: contents(rows, session.id, &plan, Some(&known))?,
         chain: chain(rows, session.id, &plan)?,
         log: session.total.count,
-        contents,
         plan,
     };
     rows.put_plan(session.id, &stored)
 }
 
-/// Whether the log still has what a summary was made of.
-fn stands(rows: &impl Rows, session: i64, node: &SummaryNode) -> Outcome<bool> {
-    match &node.parts().sources {
-        Sources::Entries(digests) => Ok(rows.digests(session, node.span())? == *digests),
-        // They stand in the version that it was made from, which is the current one.
-        Sources::Nodes(_) => Ok(true),
+/// What a summary that does not stand any more was made of, as far as that stands.
+fn surviving(rows: &impl Rows, session: &SessionRow, placed: Placed) -> Outcome<Vec<Placed>> {
+    let Some(node) = rows.node(session.id, placed.id)? else {
+        return Ok(Vec::new());
+    };
+    let Sources::Nodes(sources) = &node.parts().sources else {
+        return Ok(Vec::new());
+    };
+    let mut kept = Vec::new();
+    for id in sources {
+        let Some(source) = rows.node(session.id, *id)? else {
+            continue;
+        };
+        if source.state() != NodeState::Erased && stands(rows, session, &source)? {
+            kept.push(Placed::from(&source));
+        } else {
+            kept.extend(surviving(rows, session, Placed::from(&source))?);
+        }
     }
+    Ok(kept)
 }
 
-/// Summaries that are not in force any more are kept for plans of before.
-fn replace(rows: &mut impl Rows, session: i64, old: &Plan, new: &Plan) -> Outcome<()> {
-    let is_gone = |placed: &&Placed| !new.summaries().contains(placed);
-    for placed in old.summaries().iter().filter(is_gone) {
-        rows.set_state(session, placed.id, NodeState::Replaced)?;
+/// Whether the log still has what a summary was made of.
+fn stands(rows: &impl Rows, session: &SessionRow, node: &SummaryNode) -> Outcome<bool> {
+    if node.span().end > session.total.count {
+        return Ok(false);
     }
-    Ok(())
+    let entries = entries_of(rows, session.id, node)?;
+    Ok(rows.digests(session.id, node.span())? == entries)
+}
+
+/// The entries that a summary was made of, however deep it is.
+fn entries_of(rows: &impl Rows, session: i64, node: &SummaryNode) -> Outcome<Vec<Digest>> {
+    let mut entries = Vec::new();
+    match &node.parts().sources {
+        Sources::Entries(digests) => entries.extend(digests),
+        Sources::Nodes(sources) => {
+            for id in sources {
+                // A source that is gone leaves a gap, which the log does not have.
+                if let Some(source) = rows.node(session, *id)? {
+                    entries.extend(entries_of(rows, session, &source)?);
+                }
+            }
+        }
+    }
+    Ok(entries)
+}
+
+fn damaged(error: crate::plan::PlanError) -> EngineError {
+    EngineError::new(ErrorKind::Failure, "a stored plan is damaged").with_source(error)
 }
 
 fn contents(

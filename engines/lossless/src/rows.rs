@@ -74,22 +74,6 @@ pub struct Fork {
     pub plan_version: Option<u64>,
 }
 
-/// A kind of work that is owed to a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DebtKind {
-    /// In this state there was nothing left to compact: looking again is no use.
-    Exhausted,
-}
-
-impl DebtKind {
-    /// What records call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Exhausted => "exhausted",
-        }
-    }
-}
-
 /// How far the index of texts is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indexed {
@@ -200,18 +184,6 @@ pub trait Rows: LogRows + Ledger {
     /// # Errors
     /// The store's.
     fn session_name(&self, session: i64) -> Outcome<Option<SessionId>>;
-
-    /// The state that a debt was noted for.
-    ///
-    /// # Errors
-    /// The store's.
-    fn debt(&self, session: i64, kind: DebtKind) -> Outcome<Option<Digest>>;
-
-    /// Notes a debt, over an older one of its kind.
-    ///
-    /// # Errors
-    /// The store's.
-    fn put_debt(&mut self, session: i64, kind: DebtKind, state: Digest) -> Outcome<()>;
 
     /// Adds up to `limit` entries to the index of texts.
     ///

@@ -7,10 +7,12 @@ use crate::body::{Block, BlockKind, Body, Content, is_blank_text};
 use crate::invent;
 
 /// The model that will read the context, as far as the host named it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Reader<'a> {
-    pub(crate) provider: Option<&'a str>,
-    pub(crate) model: Option<&'a str>,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reader<'a> {
+    /// Its provider.
+    pub provider: Option<&'a str>,
+    /// Its id.
+    pub model: Option<&'a str>,
 }
 
 impl Reader<'_> {

@@ -43,7 +43,8 @@ impl<'a> Window<'a> {
         self.share().is_none_or(|share| estimated_tokens <= share)
     }
 
-    fn share(&self) -> Option<u64> {
+    /// What may be filled by estimate, in tokens, so that the real size stays within the budget.
+    pub fn share(&self) -> Option<u64> {
         let family = ModelFamily::of_model(self.model);
         self.budget
             .map(|budget| share_of(budget, self.model, family))

@@ -30,6 +30,7 @@ mod body;
 mod clean;
 mod engine;
 mod fit;
+pub mod form;
 mod image;
 mod invent;
 mod render;

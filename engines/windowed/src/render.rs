@@ -163,7 +163,7 @@ impl<'s, 'a> Renderer<'s, 'a> {
         };
         let current = edited.as_ref().unwrap_or(message);
         let limit = pressure.result_limit.filter(|_| can_shorten(message));
-        if let Some(short) = limit.and_then(|limit| shorten(current, limit, self.family)) {
+        if let Some(short) = limit.and_then(|limit| shorten(current, limit, self.family, None)) {
             let reason = "shortened to fit";
             return Some(self.inserted(short, reason, message, images - replaced.min(images)));
         }

@@ -19,13 +19,18 @@ const MIN_KEPT_BYTES: usize = 32;
 const TRIES: usize = 12;
 
 /// Whether a message is tool output, which loses little by losing its middle.
-pub(crate) fn can_shorten(message: &Message) -> bool {
+pub fn can_shorten(message: &Message) -> bool {
     is_result(message) || message.role() == "bashExecution"
 }
 
 /// The message with its texts cut so that it costs at most `limit` tokens; none where it does
-/// already, or where nothing can be cut.
-pub(crate) fn shorten(message: &Message, limit: u32, family: ModelFamily) -> Option<Message> {
+/// already, or where nothing can be cut. `handle` names where the whole text is, if anywhere.
+pub fn shorten(
+    message: &Message,
+    limit: u32,
+    family: ModelFamily,
+    handle: Option<&str>,
+) -> Option<Message> {
     let tokens = estimate_message(family, message);
     if tokens <= limit {
         return None;
@@ -34,13 +39,16 @@ pub(crate) fn shorten(message: &Message, limit: u32, family: ModelFamily) -> Opt
     if message.omitted().is_none() {
         let texts = Texts::of(&body, family);
         let rest = tokens.saturating_sub(texts.tokens());
-        let cut = texts.cut(limit.saturating_sub(rest), family);
+        let cut = texts.cut(limit.saturating_sub(rest), family, handle);
         let short = invent::edited(message, &cut);
         if let Some(short) = short.filter(|short| estimate_message(family, short) <= limit) {
             return Some(short);
         }
     }
-    let note = format!("[Tool output of about {tokens} tokens left out.]");
+    let note = format!(
+        "[Tool output of about {tokens} tokens left out{}.]",
+        whole_at(handle)
+    );
     let edit = match &body.output {
         Some(output) if !is_result(message) => Edit::new(output.span(), quote(&note)),
         Some(_) | None => set_content(&body, &note),
@@ -82,14 +90,14 @@ impl Texts {
     }
 
     /// Edits that bring all texts together to `limit` tokens, cutting the longest first.
-    fn cut(&self, limit: u32, family: ModelFamily) -> Vec<Edit> {
+    fn cut(&self, limit: u32, family: ModelFamily, handle: Option<&str>) -> Vec<Edit> {
         let excess = u64::from(self.tokens().saturating_sub(limit));
         let level = level(self.0.iter().map(|(_, _, tokens)| *tokens), excess);
         let long = self.0.iter().filter(|(_, _, tokens)| *tokens > level);
         long.map(|(span, text, tokens)| {
             Edit::new(
                 span.clone(),
-                quote(&head_and_tail(text, *tokens, level, family)),
+                quote(&head_and_tail((text, *tokens), level, family, handle)),
             )
         })
         .collect()
@@ -98,7 +106,7 @@ impl Texts {
 
 /// The level to which the highest of `tokens` must sink for all to lose `excess` together; zero
 /// where that is more than they have.
-pub(crate) fn level(tokens: impl IntoIterator<Item = u32>, excess: u64) -> u32 {
+pub fn level(tokens: impl IntoIterator<Item = u32>, excess: u64) -> u32 {
     let mut tokens: Vec<u64> = tokens.into_iter().map(u64::from).collect();
     tokens.sort_unstable_by(|a, b| b.cmp(a));
     let (mut sum, mut count) = (0, 0);
@@ -114,7 +122,14 @@ pub(crate) fn level(tokens: impl IntoIterator<Item = u32>, excess: u64) -> u32 {
     0
 }
 
-fn head_and_tail(text: &str, tokens: u32, limit: u32, family: ModelFamily) -> String {
+/// A text of so many tokens, cut to the limit.
+fn head_and_tail(
+    (text, tokens): (&str, u32),
+    limit: u32,
+    family: ModelFamily,
+    handle: Option<&str>,
+) -> String {
+    let whole = whole_at(handle);
     let total = text.chars().count();
     let room = limit.saturating_sub(NOTE_TOKENS);
     // Bytes are proportional to tokens well enough for a first try; then the count corrects it.
@@ -130,19 +145,20 @@ fn head_and_tail(text: &str, tokens: u32, limit: u32, family: ModelFamily) -> St
             .get(text.ceil_char_boundary(text.len() - keep / 2)..)
             .unwrap_or_default();
         let left_out = total - head.chars().count() - tail.chars().count();
-        let short =
-            format!("{head}\n\n[... {left_out} of {total} characters left out ...]\n\n{tail}");
+        let short = format!(
+            "{head}\n\n[... {left_out} of {total} characters left out{whole} ...]\n\n{tail}"
+        );
         let count = count_text(family, &short);
         if count <= limit {
             return short;
         }
         keep = scale(keep, limit, count).min(keep - keep / 32);
     }
-    note(total)
+    format!("[... {total} characters left out{whole} ...]")
 }
 
-fn note(total: usize) -> String {
-    format!("[... {total} characters left out ...]")
+fn whole_at(handle: Option<&str>) -> String {
+    handle.map_or_else(String::new, |handle| format!("; the whole is {handle}"))
 }
 
 fn scale(bytes: usize, part: u32, whole: u32) -> usize {
@@ -170,7 +186,7 @@ mod tests {
         let text = "aaaa😀".repeat(4000);
         for limit in [40, 41, 57, 200, 999] {
             let tokens = count_text(ModelFamily::Other, &text);
-            let short = head_and_tail(&text, tokens, limit, ModelFamily::Other);
+            let short = head_and_tail((&text, tokens), limit, ModelFamily::Other, None);
             assert!(count_text(ModelFamily::Other, &short) <= limit);
             assert!(short.contains("characters left out"));
             assert!(!short.contains(char::REPLACEMENT_CHARACTER));
@@ -185,7 +201,7 @@ mod tests {
             quote(&text),
         );
         let message = Message::from_payload(payload).with_entry_id("e1");
-        let short = shorten(&message, 300, ModelFamily::Other).unwrap();
+        let short = shorten(&message, 300, ModelFamily::Other, None).unwrap();
         assert!(estimate_message(ModelFamily::Other, &short) <= 300);
         let payload = String::from_utf8(short.payload().to_vec()).unwrap();
         assert!(payload.starts_with(r#"{"x":1e400,"role":"toolResult","toolCallId":"c1","#));
@@ -196,7 +212,7 @@ mod tests {
             (short.entry_id().as_str(), short.is_synthetic()),
             ("e1", false)
         );
-        assert_eq!(shorten(&short, 300, ModelFamily::Other), None);
+        assert_eq!(shorten(&short, 300, ModelFamily::Other, None), None);
     }
 
     #[test]
@@ -209,7 +225,7 @@ mod tests {
             format!(r#"{{"role":"tool","tool_call_id":"c","content":{{"blob":"{blob}"}}}}"#),
         ] {
             let message = Message::from_payload(payload);
-            let short = shorten(&message, 96, ModelFamily::Other).unwrap();
+            let short = shorten(&message, 96, ModelFamily::Other, None).unwrap();
             assert!(estimate_message(ModelFamily::Other, &short) <= 96);
             assert_eq!(short.tool_result_for(), Some("c"));
         }

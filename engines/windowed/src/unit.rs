@@ -7,7 +7,7 @@ use crate::body::{BlockKind, Body, Content};
 use crate::slice::{Slice, is_result};
 
 /// What a host's heartbeat prompt names, and what a model answers when there is nothing to do.
-const HEARTBEAT_ACK: &str = "HEARTBEAT_OK";
+pub(crate) const HEARTBEAT_ACK: &str = "HEARTBEAT_OK";
 
 /// One message, or a calling message with the results of its calls.
 #[derive(Debug)]
@@ -130,7 +130,7 @@ fn is_heartbeat(slice: &Slice<'_>, turn: &Turn) -> bool {
 }
 
 /// The texts of a body; of a body with anything else, nothing.
-fn plain_text(body: &Body<'_>) -> String {
+pub(crate) fn plain_text(body: &Body<'_>) -> String {
     match &body.content {
         Content::Text(text) => text.decode().into_owned(),
         Content::Blocks(_, blocks) => blocks

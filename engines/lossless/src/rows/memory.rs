@@ -11,7 +11,7 @@ use contextwire_store::log::{Marks, Stored, Unclaimed};
 use contextwire_store::{LogRows, MemoryRows, Outcome, SessionRow, Store};
 
 use super::text::text_of;
-use super::{DebtKind, Fork, Indexed, Rows, StoredPlan, Weight, weigh};
+use super::{Fork, Indexed, Rows, StoredPlan, Weight, weigh};
 use crate::node::{NodeId, NodeState, SummaryNode};
 use crate::span::Span;
 
@@ -22,7 +22,6 @@ pub struct PlannedRows {
     plans: BTreeMap<i64, Vec<StoredPlan>>,
     nodes: BTreeMap<i64, Vec<SummaryNode>>,
     forks: Vec<Fork>,
-    debts: BTreeMap<(i64, DebtKind), Digest>,
     /// How many entries are in the index.
     indexed: usize,
 }
@@ -205,15 +204,6 @@ impl Rows for PlannedRows {
             let row = self.base.session(name).ok().flatten();
             row.is_some_and(|row| row.id == session)
         }))
-    }
-
-    fn debt(&self, session: i64, kind: DebtKind) -> Outcome<Option<Digest>> {
-        Ok(self.debts.get(&(session, kind)).copied())
-    }
-
-    fn put_debt(&mut self, session: i64, kind: DebtKind, state: Digest) -> Outcome<()> {
-        self.debts.insert((session, kind), state);
-        Ok(())
     }
 
     fn index(&mut self, limit: u64) -> Outcome<Indexed> {

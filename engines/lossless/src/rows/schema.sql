@@ -78,16 +78,6 @@ CREATE TABLE fork (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX fork_child ON fork (child_session_key);
 
--- Work that is owed to a session, one row a kind.
-CREATE TABLE debt (
-    session INTEGER NOT NULL REFERENCES session,
-    kind    TEXT NOT NULL,
-    scope   INTEGER NOT NULL DEFAULT 0,
-    -- The state that it was noted for.
-    state   BLOB NOT NULL,
-    PRIMARY KEY (session, kind)
-) STRICT, WITHOUT ROWID;
-
 -- How far work over all entries is: the number of the last entry that it did.
 CREATE TABLE progress (
     name  TEXT PRIMARY KEY,

@@ -6,7 +6,7 @@ use contextwire_store::{MESSAGE_COLUMNS, Outcome, SqlError, Tx, bounded, read_me
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::text::text_of;
-use super::{DebtKind, Fork, Indexed, Rows, StoredPlan, Weight, node, plan};
+use super::{Fork, Indexed, Rows, StoredPlan, Weight, node, plan};
 use crate::node::{NodeId, NodeState, SummaryNode};
 use crate::span::Span;
 
@@ -169,26 +169,6 @@ impl Rows for Tx {
             });
         let name = found.map_err(SqlError)?;
         Ok(name.and_then(|name| SessionId::new(name).ok()))
-    }
-
-    fn debt(&self, session: i64, kind: DebtKind) -> Outcome<Option<Digest>> {
-        let found = self
-            .connection()
-            .prepare_cached("SELECT state FROM debt WHERE session = ?1 AND kind = ?2")
-            .and_then(|mut query| {
-                let state = query.query_row(params![session, kind.name()], |row| {
-                    row.get::<_, [u8; 32]>(0)
-                });
-                state.optional()
-            });
-        Ok(found.map_err(SqlError)?.map(Digest))
-    }
-
-    fn put_debt(&mut self, session: i64, kind: DebtKind, state: Digest) -> Outcome<()> {
-        self.execute(
-            "INSERT OR REPLACE INTO debt (session, kind, state) VALUES (?1, ?2, ?3)",
-            params![session, kind.name(), state.0],
-        )
     }
 
     fn index(&mut self, limit: u64) -> Outcome<Indexed> {
