@@ -3,9 +3,12 @@
 pub mod audit;
 pub mod bench;
 pub mod call;
+pub mod completions;
+pub mod config;
 pub mod describe;
 pub mod doctor;
 pub mod generate;
+pub mod man;
 pub mod replay;
 pub mod serve;
 pub mod session;

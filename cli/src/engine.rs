@@ -10,11 +10,16 @@ use contextwire_engine::AnyEngine;
 use contextwire_ledger::{LedgerEngine, LedgerOptions};
 use contextwire_legacy::LegacyEngine;
 use contextwire_windowed::WindowedEngine;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use summarizer::{SummarizerArgs, SummarizerChoice};
 
 /// An engine by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum EngineChoice {
     /// A budgeted window over the newest turns; no store, no model.
     #[default]
@@ -42,7 +47,7 @@ impl EngineChoice {
             self.name()
         );
         anyhow::ensure!(
-            self == Self::Legacy || !summarizer.is_given(),
+            self.summarizes() || !summarizer.is_given(),
             "the {} engine writes no summaries: --summarizer is for `--engine legacy`",
             self.name()
         );
@@ -62,6 +67,14 @@ impl EngineChoice {
         match self {
             Self::Windowed | Self::Legacy => false,
             Self::Ledger => true,
+        }
+    }
+
+    /// Whether somebody writes summaries for it.
+    pub fn summarizes(self) -> bool {
+        match self {
+            Self::Windowed | Self::Ledger => false,
+            Self::Legacy => true,
         }
     }
 

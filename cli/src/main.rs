@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use contextwire::command::{
-    audit, bench, call, describe, doctor, generate, replay, serve, session, tokens,
+    audit, bench, call, completions, config, describe, doctor, generate, man, replay, serve,
+    session, tokens,
 };
 use contextwire::output;
 
@@ -26,8 +27,11 @@ enum Command {
     Bench(bench::BenchArgs),
     Audit(audit::AuditArgs),
     Doctor(doctor::DoctorArgs),
+    Config(config::ConfigCommandArgs),
     Session(session::SessionArgs),
     Tokens(tokens::TokensArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 #[tokio::main]
@@ -41,8 +45,13 @@ async fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args).await,
         Command::Audit(args) => audit::run(&args).await,
         Command::Doctor(args) => doctor::run(args).await,
+        Command::Config(args) => config::run(&args),
         Command::Session(args) => session::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Tokens(args) => tokens::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Completions(args) => {
+            completions::run(&args, Cli::command()).map(|()| ExitCode::SUCCESS)
+        }
+        Command::Man(args) => man::run(&args, Cli::command()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         output::problem(format_args!("error: {error:#}"));

@@ -5,7 +5,11 @@ use std::io::{IsTerminal, Write};
 
 use contextwire_client::{CallError, FailureClass};
 
+use crate::config::ConfigErrors;
 use crate::report::Surface;
+
+/// The exit code of a configuration that cannot be used.
+pub const WRONG_CONFIGURATION: u8 = 3;
 
 /// Prints a result; a reader that went away is no failure of ours.
 pub fn line(text: impl Display) {
@@ -39,6 +43,9 @@ pub fn surface() -> Surface {
 /// 2 usage, 3 configuration, 4 the engine cannot be reached, 5 the engine answered with an error,
 /// 1 anything else.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
+    if error.downcast_ref::<ConfigErrors>().is_some() {
+        return WRONG_CONFIGURATION;
+    }
     match error.downcast_ref::<CallError>().map(CallError::class) {
         Some(FailureClass::Transient) => 4,
         Some(FailureClass::Engine | FailureClass::Contract | FailureClass::Caller) => 5,

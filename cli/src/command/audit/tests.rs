@@ -36,6 +36,7 @@ async fn told_of(text: &[u8], pick: impl Fn(usize) -> Vec<usize>) -> (TempDir, A
             .unwrap();
     }
     let args = AuditArgs {
+        config: ConfigArgs::default(),
         transcript: None,
         session,
         store: Some(store),
@@ -129,6 +130,7 @@ async fn asked(folder: &TempDir, args: &AuditArgs) -> anyhow::Result<AuditReport
         .unwrap();
     let serving = tokio::spawn(bound.run(std::future::pending()));
     let args = AuditArgs {
+        config: ConfigArgs::default(),
         session: args.session.clone(),
         transcript: None,
         store: None,
@@ -168,6 +170,7 @@ async fn an_engine_that_does_not_answer_is_no_verdict() {
     let (folder, args) = told(|_| vec![0]).await;
     let target = format!("unix:{}", folder.path().join("nobody.sock").display());
     let args = AuditArgs {
+        config: ConfigArgs::default(),
         store: None,
         target: Some(target.parse().unwrap()),
         ..args

@@ -1,0 +1,12 @@
+//! The program itself, as people and scripts run it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
+
+mod call;
+mod config;
+mod doctor;
+mod pages;
+mod run;
