@@ -8,5 +8,6 @@
 mod call;
 mod config;
 mod doctor;
+mod grpc;
 mod pages;
 mod run;
