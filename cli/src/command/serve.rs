@@ -2,6 +2,7 @@
 
 #[cfg(not(unix))]
 use std::net::SocketAddr;
+#[cfg(unix)]
 use std::path::PathBuf;
 
 use anyhow::Context;

@@ -13,7 +13,8 @@ pub(super) fn variables() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
-/// Takes what the variables say. One that begins as ours do and names no key is a slip.
+/// Takes what the variables say. One that is like one of ours and names no key is a slip; others that
+/// begin as ours do can be somebody else's, as those that Kubernetes makes for a service of our name.
 pub(super) fn read(variables: &[(OsString, OsString)], draft: &mut Draft) {
     for (name, value) in variables {
         let Some(name) = name.to_str().filter(|name| is_ours(name)) else {
@@ -23,11 +24,10 @@ pub(super) fn read(variables: &[(OsString, OsString)], draft: &mut Draft) {
             name: name.to_owned(),
         };
         let Some(key) = KEYS.into_iter().find(|key| variable(key) == name) else {
-            let advice = meant(&as_key(name)).map_or_else(
-                || "remove it".to_owned(),
-                |meant| format!("did you mean {}?", variable(meant)),
-            );
-            draft.problem(Problem::new(origin, None, "sets nothing", advice));
+            if let Some(meant) = meant(&as_key(name)) {
+                let advice = format!("did you mean {}?", variable(meant));
+                draft.problem(Problem::new(origin, None, "sets nothing", advice));
+            }
             continue;
         };
         set(key, value, origin, draft);

@@ -139,7 +139,7 @@ pub struct DoctorOptions {
 
 /// What becomes of fields that this build does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum UnknownFieldsChoice {
     /// They are left out.
     Ignore,
@@ -160,7 +160,7 @@ impl From<UnknownFieldsChoice> for UnknownFields {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum,
 )]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum PolicyChoice {
     /// Each call is one try and nothing is remembered.
     #[default]
@@ -185,7 +185,7 @@ impl From<PolicyChoice> for Policy {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum,
 )]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum FailureChoice {
     /// An engine in this process answers, and the answer says so.
     #[default]
@@ -207,7 +207,7 @@ impl From<FailureChoice> for OnEngineFailure {
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum,
 )]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum FallbackChoice {
     /// The windowed rules; of an engine that owns compaction, over its last good result.
     #[default]

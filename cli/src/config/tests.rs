@@ -81,6 +81,8 @@ fn a_later_layer_wins_and_each_value_knows_where_it_is_from() {
         ("CONTEXTWIRE_SERVER_MAX_HOOKS", "5"),
         ("CONTEXTWIRE_SERVER_MAX_STREAMS", "6"),
         ("HOME", "/nowhere"),
+        ("CONTEXTWIRE_SERVER_SERVICE_HOST", "10.0.0.1"),
+        ("CONTEXTWIRE_SERVER_PORT_50551_TCP_ADDR", "10.0.0.1"),
     ];
     let loaded = layers(file, &environment).load(|settings| {
         let seven = NonZeroU32::new(7);

@@ -1,7 +1,6 @@
 //! Running the program, with nothing of the user's own configuration.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 /// The program, not started yet.
@@ -82,7 +81,7 @@ impl Drop for Service {
 
 /// A folder that nobody else may enter, in another.
 #[cfg(unix)]
-pub(crate) fn private(root: &Path) -> std::path::PathBuf {
+pub(crate) fn private(root: &std::path::Path) -> std::path::PathBuf {
     use std::os::unix::fs::DirBuilderExt;
     let folder = root.join("s");
     std::fs::DirBuilder::new()

@@ -105,7 +105,11 @@ fn check_summarizer(summarizer: &SummarizerOptions, settings: &mut Settings) {
         let mut endpoint = OpenAiOptions::new("https://localhost/v1", model);
         endpoint.key_file.clone_from(&summarizer.key_file);
         if let Err(error) = OpenAiEndpoint::open(&endpoint) {
-            settings.refuse(KEY_FILE, caused(&error), "correct the path or the file");
+            settings.refuse(
+                KEY_FILE,
+                caused(&error),
+                "name a file that holds the key; the key itself does not belong here",
+            );
         }
     }
 }
