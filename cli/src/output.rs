@@ -46,7 +46,10 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
     if error.downcast_ref::<ConfigErrors>().is_some() {
         return WRONG_CONFIGURATION;
     }
-    match error.downcast_ref::<CallError>().map(CallError::class) {
+    let call = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<CallError>());
+    match call.map(CallError::class) {
         Some(FailureClass::Transient) => 4,
         Some(FailureClass::Engine | FailureClass::Contract | FailureClass::Caller) => 5,
         None => 1,

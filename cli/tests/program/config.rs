@@ -140,3 +140,20 @@ fn audit_looks_where_the_configured_engine_stores() {
     assert_eq!(audited.status.code(), Some(3));
     assert!(text(&audited.stderr).contains("mine.sqlite3"));
 }
+
+#[test]
+fn replay_ends_with_the_engines_failure_where_nothing_is_to_stand_in_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let body = "[host]\ntarget = 'unix:nothing.sock'\n";
+    let file = written(folder.path(), body);
+    let replay = |more: &[&str]| {
+        let args = ["replay", "--config", &file];
+        program(&args).args(more).output().unwrap()
+    };
+    let failed = replay(&["--on-engine-failure", "fail"]);
+    let cannot_be_reached = Some(4);
+    assert_eq!(failed.status.code(), cannot_be_reached);
+    for policy in ["direct", "guarded", "lease"] {
+        assert!(replay(&["--policy", policy]).status.success(), "{policy}");
+    }
+}
