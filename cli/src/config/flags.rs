@@ -17,7 +17,7 @@ pub use serve::ServeFlags;
 #[derive(Clone, Debug, Default, Args)]
 pub struct ConfigArgs {
     /// The configuration; by default contextwire/config.toml in your configuration folder, where
-    /// there is one. `none` reads no file. Variables CONTEXTWIRE_<SECTION>_<KEY> win over it, and
+    /// there is one. `none` reads no file. Variables `CONTEXTWIRE_SECTION_KEY` win over it, and
     /// options over both: `contextwire config print` shows what comes from where.
     #[arg(long, value_name = "FILE", env = "CONTEXTWIRE_CONFIG")]
     pub config: Option<PathBuf>,
