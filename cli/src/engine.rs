@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::ValueEnum;
-use contextwire_engine::AnyEngine;
+use contextwire_engine::{AnyAdmin, AnyEngine};
 use contextwire_ledger::{LedgerEngine, LedgerOptions};
 use contextwire_legacy::LegacyEngine;
 use contextwire_windowed::WindowedEngine;
@@ -30,17 +30,31 @@ pub enum EngineChoice {
     Ledger,
 }
 
+/// An engine that is ready to serve.
+#[derive(Debug)]
+pub struct Built {
+    /// Its hooks.
+    pub engine: AnyEngine,
+    /// What it shows to operators, where it stores something.
+    pub admin: Option<AnyAdmin>,
+}
+
+impl Built {
+    fn storeless(engine: AnyEngine) -> Self {
+        Self {
+            engine,
+            admin: None,
+        }
+    }
+}
+
 impl EngineChoice {
     /// Builds the engine. `store` is the file of one that stores; in the user's data folder where
     /// it is absent. `summarizer` is for the one that compacts.
     ///
     /// # Errors
     /// When a store or a summariser is named for an engine that has none, or it cannot be opened.
-    pub fn build(
-        self,
-        store: Option<&Path>,
-        summarizer: &SummarizerArgs,
-    ) -> anyhow::Result<AnyEngine> {
+    pub fn build(self, store: Option<&Path>, summarizer: &SummarizerArgs) -> anyhow::Result<Built> {
         anyhow::ensure!(
             store.is_none() || self.has_store(),
             "the {} engine stores nothing: --store is for `--engine ledger`",
@@ -52,12 +66,18 @@ impl EngineChoice {
             self.name()
         );
         Ok(match self {
-            Self::Windowed => AnyEngine::new(WindowedEngine),
-            Self::Legacy => AnyEngine::new(LegacyEngine::new(summarizer.options()?)),
+            Self::Windowed => Built::storeless(AnyEngine::new(WindowedEngine)),
+            Self::Legacy => {
+                Built::storeless(AnyEngine::new(LegacyEngine::new(summarizer.options()?)))
+            }
             Self::Ledger => {
                 let store = store.map_or_else(default_store, |store| Ok(store.to_owned()))?;
                 create_folder_of(&store)?;
-                AnyEngine::new(LedgerEngine::open(&store, LedgerOptions::default())?)
+                let ledger = LedgerEngine::open(&store, LedgerOptions::default())?;
+                Built {
+                    admin: Some(AnyAdmin::new(ledger.admin())),
+                    engine: AnyEngine::new(ledger),
+                }
             }
         })
     }
@@ -130,7 +150,8 @@ mod tests {
         let store = folder.path().join("ledger.sqlite3");
         for choice in EngineChoice::value_variants() {
             let store = choice.has_store().then_some(store.as_path());
-            let engine = choice.build(store, &SummarizerArgs::default()).unwrap();
+            let built = choice.build(store, &SummarizerArgs::default()).unwrap();
+            let engine = built.engine;
             let present = implemented(&engine).await.unwrap();
             assert_eq!(engine.info().methods, present, "{}", choice.name());
         }

@@ -53,8 +53,12 @@ async fn main() -> ExitCode {
         }
         Command::Man(args) => man::run(&args, Cli::command()).map(|()| ExitCode::SUCCESS),
     };
-    done.unwrap_or_else(|error| {
+    let code = done.unwrap_or_else(|error| {
         output::problem(format_args!("error: {error:#}"));
         ExitCode::from(output::exit_code(&error))
-    })
+    });
+    if output::result_is_lost() && code == ExitCode::SUCCESS {
+        return ExitCode::FAILURE;
+    }
+    code
 }

@@ -1,7 +1,8 @@
 //! What a person or a script reads: results on standard output, everything else on standard error.
 
 use std::fmt::Display;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use contextwire_client::{CallError, FailureClass};
 
@@ -11,11 +12,26 @@ use crate::report::Surface;
 /// The exit code of a configuration that cannot be used.
 pub const WRONG_CONFIGURATION: u8 = 3;
 
-/// Prints a result; a reader that went away is no failure of ours.
+/// Whether a result could not be written.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Prints a result; a reader that went away is no failure of ours, any other is told at the end
+/// ([`result_is_lost`]).
 pub fn line(text: impl Display) {
     let mut out = std::io::stdout().lock();
+    let written = writeln!(out, "{text}").and_then(|()| out.flush());
     // A closed pipe ends the output, not the work.
-    let _closed = writeln!(out, "{text}").and_then(|()| out.flush()).is_err();
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+        && !LOST.swap(true, Ordering::Relaxed)
+    {
+        problem(format_args!("error: cannot write the result: {error}"));
+    }
+}
+
+/// Whether something that was to be read could not be written, as on a full disk.
+pub fn result_is_lost() -> bool {
+    LOST.load(Ordering::Relaxed)
 }
 
 /// Prints a problem, or something worth knowing that is no result.

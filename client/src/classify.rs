@@ -5,6 +5,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use contextwire_engine::Order;
+use contextwire_proto::limits::TEXT_BYTES;
 use contextwire_proto::status::{Violation, metadata, retry_delay, violations};
 use contextwire_proto::{Reason, reason_of};
 use tokio::time::Instant;
@@ -27,7 +28,7 @@ pub(crate) fn classify(status: Status, share_ends: Instant) -> CallError {
         Code::Unauthenticated => refused(Reason::Unauthenticated, &status),
         Code::PermissionDenied => refused(Reason::PermissionDenied, &status),
         Code::FailedPrecondition | Code::NotFound | Code::AlreadyExists => {
-            CallError::Unsupported(status.message().to_owned())
+            CallError::Unsupported(readable(status.message()))
         }
         Code::Ok => CallError::ContractViolation("an answer without a result".to_owned()),
         // tonic reports every timer that fired as CANCELLED.
@@ -67,7 +68,7 @@ fn recorded(reason: Reason, status: &Status) -> Option<Order> {
 fn refused(reason: Reason, status: &Status) -> CallError {
     CallError::Refused {
         reason,
-        message: status.message().to_owned(),
+        message: readable(status.message()),
         retry_after: retry_delay(status),
         violations: violations(status),
     }
@@ -228,7 +229,23 @@ pub(crate) fn complaint(error: &CallError) -> Option<Complaint<'_>> {
 /// The transport's last word, which is the one that helps: "connection refused".
 fn innermost(status: &Status) -> String {
     let innermost = causes(status).last();
-    innermost.map_or_else(|| status.message().to_owned(), ToString::to_string)
+    let said = innermost.map_or_else(|| status.message().to_owned(), ToString::to_string);
+    readable(&said)
+}
+
+/// A peer's words as they may be shown: nothing that moves a terminal's cursor, and no longer than
+/// a text of ours.
+fn readable(text: &str) -> String {
+    let mut shown = String::new();
+    for letter in text.chars() {
+        let letter = if letter.is_control() { ' ' } else { letter };
+        if shown.len() + letter.len_utf8() > TEXT_BYTES {
+            shown.push('…');
+            break;
+        }
+        shown.push(letter);
+    }
+    shown
 }
 
 fn causes(status: &Status) -> impl Iterator<Item = &(dyn Error + 'static)> {
@@ -245,6 +262,21 @@ mod tests {
 
     fn later() -> Instant {
         Instant::now() + Duration::from_secs(5)
+    }
+
+    #[tokio::test]
+    async fn a_peers_words_move_no_cursor_and_are_cut() {
+        let long = format!("boom \u{1b}[31m\n{}", "ü".repeat(3000));
+        let statuses = [
+            Status::new(Code::Unavailable, long.clone()),
+            Status::new(Code::NotFound, long.clone()),
+            Status::new(Code::InvalidArgument, long),
+        ];
+        for status in statuses {
+            let shown = classify(status, later()).to_string();
+            assert!(shown.contains("boom  [31m ü"), "{shown}");
+            assert!(shown.len() < TEXT_BYTES + 100, "{}", shown.len());
+        }
     }
 
     #[tokio::test]

@@ -9,7 +9,7 @@ use crate::target::Target;
 /// The stub that calls go through.
 pub(crate) type Stub = ContextEngineServiceClient<Channel>;
 
-/// A stub that connects when it is first used and again after a loss.
+/// The stub over a channel of [`channel`].
 ///
 /// # Errors
 /// When the target cannot be written as an address.
@@ -17,6 +17,16 @@ pub(crate) fn stub(
     target: &Target,
     max_message_bytes: usize,
 ) -> Result<Stub, tonic::transport::Error> {
+    Ok(Stub::new(channel(target)?)
+        .max_decoding_message_size(max_message_bytes)
+        .max_encoding_message_size(max_message_bytes))
+}
+
+/// A channel that connects when it is first used and again after a loss.
+///
+/// # Errors
+/// When the target cannot be written as an address.
+pub(crate) fn channel(target: &Target) -> Result<Channel, tonic::transport::Error> {
     let endpoint = Endpoint::from_shared(target.to_string())?
         .connect_timeout(limits::CONNECT_TIMEOUT)
         .initial_stream_window_size(limits::STREAM_WINDOW_BYTES)
@@ -27,7 +37,5 @@ pub(crate) fn stub(
         .keep_alive_timeout(limits::KEEP_ALIVE_TIMEOUT)
         .keep_alive_while_idle(false)
         .tcp_nodelay(true);
-    Ok(Stub::new(endpoint.connect_lazy())
-        .max_decoding_message_size(max_message_bytes)
-        .max_encoding_message_size(max_message_bytes))
+    Ok(endpoint.connect_lazy())
 }

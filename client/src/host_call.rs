@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use contextwire_engine::{HookId, Host, HostCall, HostCallError, HostReply};
+use contextwire_engine::{Hook, HookId, Host, HostCall, HostCallError, HostReply};
 use contextwire_proto::call_id::fingerprint;
 use contextwire_proto::frame::{HostCallRequest, HostCallResult};
 use futures_util::FutureExt;
@@ -23,12 +23,12 @@ pub(crate) type Outcome = Result<HostReply, HostCallError>;
 /// The host calls of every hook of a client.
 #[derive(Debug)]
 pub(crate) struct HostCallBook {
-    hooks: Mutex<LruCache<HookId, Arc<Hook>>>,
+    hooks: Mutex<LruCache<HookId, Arc<HookCalls>>>,
 }
 
 /// The host calls of one hook, over all its attempts.
 #[derive(Debug, Default)]
-struct Hook {
+struct HookCalls {
     calls: Mutex<Calls>,
 }
 
@@ -63,6 +63,7 @@ type Pending = Shared<BoxFuture<'static, Outcome>>;
 #[derive(Clone, Debug)]
 pub(crate) struct AttemptCalls {
     pub(crate) book: Arc<HostCallBook>,
+    pub(crate) hook: Hook,
     pub(crate) hook_id: HookId,
     pub(crate) host: Host,
     /// When the engine is not waited for any more.
@@ -97,11 +98,11 @@ impl HostCallBook {
         }
     }
 
-    fn hook(&self, hook_id: HookId) -> Arc<Hook> {
+    fn hook(&self, hook_id: HookId) -> Arc<HookCalls> {
         Arc::clone(self.lock().get_or_insert(hook_id, Arc::default))
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<HookId, Arc<Hook>>> {
+    fn lock(&self) -> MutexGuard<'_, LruCache<HookId, Arc<HookCalls>>> {
         self.hooks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -149,6 +150,10 @@ impl AttemptCalls {
             let message = "this host does not know this kind of call";
             return Err(HostCallError::new("UNSUPPORTED", message));
         };
+        if !is_served(self.hook, &call) {
+            let message = format!("{} serves no call of this kind", self.hook);
+            return Err(HostCallError::new("UNSUPPORTED", message));
+        }
         if matches!(call, HostCall::ReadTranscript(_)) {
             // Nothing changes by it, and a page is large.
             return in_time(within, contained(self.host.clone(), call)).await;
@@ -164,7 +169,7 @@ impl AttemptCalls {
     }
 }
 
-impl Hook {
+impl HookCalls {
     /// Serves a call once, whatever the attempt.
     fn serve(&self, call_id: &str, host: Host, call: HostCall) -> Result<Pending, HostCallError> {
         let mut calls = self.lock();
@@ -216,6 +221,16 @@ impl Hook {
 
     fn lock(&self) -> MutexGuard<'_, Calls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether the hook may ask for this at all: no read and no import changes the transcript, and only a
+/// compaction can be handed back (HOST-SEMANTICS 2 and 10).
+fn is_served(hook: Hook, call: &HostCall) -> bool {
+    match call {
+        HostCall::Rewrite(_) => !matches!(hook, Hook::Assemble | Hook::Bootstrap),
+        HostCall::DelegateCompaction(_) => hook == Hook::Compact,
+        HostCall::Complete(_) | HostCall::ReadTranscript(_) => true,
     }
 }
 

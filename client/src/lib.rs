@@ -20,6 +20,7 @@
 //! # }
 //! ```
 
+mod admin;
 mod batch;
 mod breaker;
 mod call;
@@ -59,6 +60,7 @@ mod transport;
 mod tries;
 mod wall_clock;
 
+pub use admin::AdminClient;
 pub use call::{Answer, Call, Served, ServedBy, Traffic};
 pub use client::EngineClient;
 pub use context::Context;

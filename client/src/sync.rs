@@ -2,6 +2,7 @@
 
 mod book;
 mod debt;
+mod turn;
 mod upload;
 mod wire;
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use contextwire_engine::{HookId, Host, Reply};
+use contextwire_engine::{Hook, HookId, Host, Reply};
 use contextwire_proto::convert::{
     AfterTurnStart, AssembleStart, BootstrapStart, CommitTurnRequest, CompactStart, DisposeRequest,
     EndSubagentRequest, IngestBatchRequest, IngestRequest, MaintainStart,
@@ -70,6 +70,26 @@ pub(crate) enum WireRequest {
     ResolveSubagentSpawn(Box<ResolveSubagentSpawnRequest>),
     EndSubagent(Box<EndSubagentRequest>),
     Dispose(Box<DisposeRequest>),
+}
+
+impl WireRequest {
+    /// Which hook it calls.
+    pub(crate) fn hook(&self) -> Hook {
+        match self {
+            Self::Assemble(..) => Hook::Assemble,
+            Self::Bootstrap(..) => Hook::Bootstrap,
+            Self::AfterTurn(..) => Hook::AfterTurn,
+            Self::Compact(..) => Hook::Compact,
+            Self::Maintain(..) => Hook::Maintain,
+            Self::Ingest(_) => Hook::Ingest,
+            Self::IngestBatch(_) => Hook::IngestBatch,
+            Self::CommitTurn(_) => Hook::CommitTurn,
+            Self::PrepareSubagentSpawn(_) => Hook::PrepareSubagentSpawn,
+            Self::ResolveSubagentSpawn(_) => Hook::ResolveSubagentSpawn,
+            Self::EndSubagent(_) => Hook::EndSubagent,
+            Self::Dispose(_) => Hook::Dispose,
+        }
+    }
 }
 
 /// What comes back.
@@ -131,6 +151,7 @@ impl Service<WireCall> for Transport {
             adaptation,
             calls: AttemptCalls {
                 book: Arc::clone(&self.host_calls),
+                hook: request.hook(),
                 hook_id,
                 host,
                 ends: share_ends,

@@ -4,6 +4,7 @@
 //! nowhere else. Payloads move; they are never copied or written again. A number that an enum does
 //! not know becomes what its comment says (R4.3).
 
+mod admin;
 mod after_turn;
 mod assemble;
 mod bootstrap;
@@ -30,6 +31,7 @@ use crate::limits::ID_BYTES;
 use crate::reason::Reason;
 use crate::status::Refusal;
 
+pub use admin::{Inspection, inspected};
 pub use after_turn::{AfterTurnResult, AfterTurnStart};
 pub use assemble::{AssembleResult, AssembleStart};
 pub use bootstrap::{BootstrapResult, BootstrapStart};

@@ -14,7 +14,7 @@ use contextwire_engine::{Segment, TranscriptState};
 pub use apply::{Applier, ApplyError, apply};
 pub use diff::diff;
 pub use have::{have, newest_known};
-pub use parts::{PartLimits, Parts, encoded_len, parts};
+pub use parts::{PartLimits, Parts, encoded_len, omitted, parts};
 
 /// Which of the two lists of a session (R3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

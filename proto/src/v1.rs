@@ -9,4 +9,5 @@
 )]
 
 include!(concat!(env!("OUT_DIR"), "/contextengine.v1.rs"));
+include!(concat!(env!("OUT_DIR"), "/admin/contextengine.v1.rs"));
 include!(concat!(env!("OUT_DIR"), "/client/contextengine.v1.rs"));

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tonic::Status;
 use tonic::metadata::MetadataMap;
 
-/// How long a stream may take to send its first frame when no header says less.
+/// How long a stream may take to send its first frame.
 pub(crate) const START_LIMIT: Duration = Duration::from_secs(10);
 
 /// The deadline in the `grpc-timeout` header, from now.
@@ -28,6 +28,13 @@ pub(crate) fn header_deadline(metadata: &MetadataMap) -> Result<Option<Instant>,
     })?;
     // A deadline beyond the clock's range is none.
     Ok(Instant::now().checked_add(timeout))
+}
+
+/// When a stream has to have sent its first frame: a caller with all the time in the world holds a
+/// place no longer than others.
+pub(crate) fn first_frame_by(header: Option<Instant>) -> Instant {
+    let limit = Instant::now() + START_LIMIT;
+    header.map_or(limit, |header| header.min(limit))
 }
 
 /// Shortens the context's deadline to the header's.
@@ -57,6 +64,16 @@ fn parse(text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn no_header_makes_more_time_for_the_first_frame() {
+        let after = |time| Instant::now() + time;
+        assert_eq!(first_frame_by(None), after(START_LIMIT));
+        let hour = after(Duration::from_hours(1));
+        assert_eq!(first_frame_by(Some(hour)), after(START_LIMIT));
+        let soon = after(Duration::from_secs(1));
+        assert_eq!(first_frame_by(Some(soon)), soon);
+    }
 
     #[test]
     fn every_unit_is_read_and_nothing_else() {

@@ -166,9 +166,8 @@ async fn work<H: StreamingHook>(
     frames: &mut Frames<H>,
     header: Option<Instant>,
 ) -> Result<H::Result, Status> {
-    let limit = header.unwrap_or_else(|| Instant::now() + budget::START_LIMIT);
     let out_of_time = |_| refuse::deadline(H::HOOK);
-    let start = timeout_at(limit, frames.start())
+    let start = timeout_at(budget::first_frame_by(header), frames.start())
         .await
         .map_err(out_of_time)??;
     let call = H::call(&start);

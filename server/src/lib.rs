@@ -8,6 +8,7 @@
 #![doc = include_str!("../examples/minimal.rs")]
 //! ```
 
+mod admin;
 mod admit;
 mod budget;
 mod computing;

@@ -9,8 +9,30 @@ use crate::load::NoRoom;
 
 /// The status of an engine's error. Its cause goes to the log, not over the wire.
 pub(crate) fn engine_error(hook: Hook, error: &EngineError) -> Status {
-    let refuse = |reason| Refusal::new(reason, error.message()).with("hook", hook.name());
-    let refusal = match error.kind() {
+    let refusal = refusal("hook", hook.name(), error);
+    note(hook, refusal.reason(), error);
+    refusal.into_status()
+}
+
+/// The status of an error of the engine's operator's side.
+pub(crate) fn admin_error(method: &'static str, error: &EngineError) -> Status {
+    let refusal = refusal("method", method, error);
+    let reason = refusal.reason().name();
+    tracing::warn!(method, reason, error = %chain(error), "the engine failed");
+    refusal.into_status()
+}
+
+/// The status of a look that would hold one log more in memory.
+pub(crate) fn enough_looks(limit: usize) -> Status {
+    let text = format!("{limit} inspections run already");
+    Refusal::new(Reason::Overloaded, text)
+        .with("limit", &limit)
+        .into_status()
+}
+
+fn refusal(what: &'static str, name: &'static str, error: &EngineError) -> Refusal {
+    let refuse = |reason| Refusal::new(reason, error.message()).with(what, name);
+    match error.kind() {
         ErrorKind::Transient => refuse(Reason::DependencyUnavailable),
         ErrorKind::Rejected => refuse(Reason::InvalidRequest),
         ErrorKind::Cancelled => refuse(Reason::Cancelled),
@@ -25,9 +47,7 @@ pub(crate) fn engine_error(hook: Hook, error: &EngineError) -> Status {
         ErrorKind::HookClosed => refuse(Reason::HookClosed),
         ErrorKind::PreparationExpired => refuse(Reason::PreparationExpired),
         ErrorKind::Failure | _ => refuse(Reason::EngineFailure),
-    };
-    note(hook, refusal.reason(), error);
-    refusal.into_status()
+    }
 }
 
 /// A line in the log, as loud as an operator can do something about it.
@@ -41,13 +61,13 @@ fn note(hook: Hook, reason: Reason, error: &EngineError) {
         ErrorKind::Unsupported => {
             tracing::error!(%hook, "the engine advertises a method and answers that it is absent");
         }
-        ErrorKind::Transient
-        | ErrorKind::Rejected
+        ErrorKind::Rejected
         | ErrorKind::IdempotencyConflict
         | ErrorKind::GenerationConflict { .. }
-        | ErrorKind::PreparationExpired
-        | ErrorKind::Failure
-        | _ => {
+        | ErrorKind::PreparationExpired => {
+            tracing::info!(%hook, reason = reason.name(), error = %text, "the engine refused a call");
+        }
+        ErrorKind::Transient | ErrorKind::Failure | _ => {
             tracing::warn!(%hook, reason = reason.name(), error = %text, "the engine failed");
         }
     }

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contextwire_engine::{AnyEngine, ContextEngine};
+use contextwire_engine::{AnyAdmin, AnyEngine, ContextEngine, EngineAdmin};
 use contextwire_proto::edge::Edge;
 use contextwire_proto::v1::context_engine_service_server::ContextEngineServiceServer;
+use contextwire_proto::v1::engine_admin_service_server::EngineAdminServiceServer;
 use contextwire_proto::{FILE_DESCRIPTOR_SET, limits};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -21,6 +22,7 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 use tower::util::MapResponseLayer;
 
+use crate::admin::AdminService;
 use crate::admit::Admit;
 use crate::listen::{self, Cuttable, Listen, ListenError};
 use crate::methods::Methods;
@@ -70,6 +72,7 @@ pub enum ServeError {
 #[derive(Debug)]
 pub struct Server {
     engine: AnyEngine,
+    admin: Option<AnyAdmin>,
     options: ServerOptions,
     listen: Vec<Listen>,
 }
@@ -79,6 +82,7 @@ impl Server {
     pub fn new(engine: impl ContextEngine) -> Self {
         Self {
             engine: AnyEngine::new(engine),
+            admin: None,
             options: ServerOptions::default(),
             listen: Vec::new(),
         }
@@ -88,6 +92,13 @@ impl Server {
     #[must_use]
     pub fn options(self, options: ServerOptions) -> Self {
         Self { options, ..self }
+    }
+
+    /// Lets operators look at what the engine stores (`EngineAdminService`).
+    #[must_use]
+    pub fn admin(self, admin: impl EngineAdmin) -> Self {
+        let admin = Some(AnyAdmin::new(admin));
+        Self { admin, ..self }
     }
 
     /// Adds an address.
@@ -122,6 +133,7 @@ impl Server {
         }
         Ok(BoundServer {
             shared: Arc::new(Shared::new(self.engine, self.options)),
+            admin: self.admin,
             listeners,
         })
     }
@@ -139,6 +151,7 @@ impl Server {
 #[derive(Debug)]
 pub struct BoundServer {
     shared: Arc<Shared>,
+    admin: Option<AnyAdmin>,
     listeners: Vec<Listener>,
 }
 
@@ -233,7 +246,7 @@ impl BoundServer {
     /// # Errors
     /// When a listener fails or reflection cannot be set up.
     pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<(), ServeError> {
-        let (health, routes) = routes(&self.shared).await?;
+        let (health, routes) = routes(&self.shared, self.admin).await?;
         let ends = Ends::default();
         // However this ends, the transport's own tasks must not go on.
         let _cut = ends.cut.clone().drop_guard();
@@ -274,7 +287,10 @@ async fn drain(shared: &Shared, health: &HealthReporter) {
     tracing::info!("drained");
 }
 
-async fn routes(shared: &Arc<Shared>) -> Result<(HealthReporter, Routes), ServeError> {
+async fn routes(
+    shared: &Arc<Shared>,
+    admin: Option<AnyAdmin>,
+) -> Result<(HealthReporter, Routes), ServeError> {
     let max = shared.options.max_message_bytes;
     let engine = ContextEngineServiceServer::new(EngineService(Arc::clone(shared)))
         .max_decoding_message_size(max)
@@ -292,12 +308,13 @@ async fn routes(shared: &Arc<Shared>) -> Result<(HealthReporter, Routes), ServeE
         .map_err(ServeError::Reflection)?;
     let engine = Admit::new(engine, Arc::clone(shared));
     let engine = Methods::new(engine, &shared.engine.info().methods);
-    Ok((
-        reporter,
-        Routes::new(Edge::new(engine, shared.options.unknown_fields))
-            .add_service(health)
-            .add_service(reflection),
-    ))
+    let mut routes = Routes::new(Edge::new(engine, shared.options.unknown_fields))
+        .add_service(health)
+        .add_service(reflection);
+    if let Some(admin) = admin {
+        routes = routes.add_service(EngineAdminServiceServer::new(AdminService::new(admin)));
+    }
+    Ok((reporter, routes))
 }
 
 type TransportLayer =

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use contextwire_engine::{HookId, Message, SessionId, Transcript};
-use contextwire_ledger::LedgerFile;
+use contextwire_ledger::open_file;
 use contextwire_proto::v1;
 use prost::Message as _;
 use tempfile::TempDir;
@@ -33,7 +33,7 @@ impl Store {
 }
 
 fn ids(store: &Path) -> Vec<String> {
-    let file = LedgerFile::open(store).unwrap();
+    let file = open_file(store).unwrap();
     let log = file.log(&SessionId::new("s").unwrap()).unwrap();
     let entries = log.map(|log| log.entries).unwrap_or_default();
     entries

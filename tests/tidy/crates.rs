@@ -10,8 +10,16 @@ use super::{none, output};
 const ARROWS: &[(&str, Knows)] = &[
     ("contextwire-engine", Knows::Only(&[])),
     ("contextwire-proto", Knows::Only(&["contextwire-engine"])),
-    ("contextwire-ledger", Knows::Only(&["contextwire-engine"])),
+    ("contextwire-store", Knows::Only(&["contextwire-engine"])),
+    (
+        "contextwire-ledger",
+        Knows::Only(&["contextwire-engine", "contextwire-store"]),
+    ),
     ("contextwire-legacy", Knows::Only(&["contextwire-engine"])),
+    (
+        "contextwire-lossless",
+        Knows::Only(&["contextwire-engine", "contextwire-store"]),
+    ),
     ("contextwire-windowed", Knows::Only(&["contextwire-engine"])),
     (
         "contextwire-server",

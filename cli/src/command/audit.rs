@@ -8,16 +8,19 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use contextwire_client::{EngineClient, ServedBy, Target};
-use contextwire_engine::{Assemble, Session as SessionOfCall, SessionId, Transcript};
-use contextwire_ledger::{LedgerFile, StoredLog};
+use contextwire_client::{AdminClient, EngineClient, ServedBy, Target};
+use contextwire_engine::{Assemble, Session as SessionOfCall, SessionId, StoredLog, Transcript};
+use contextwire_ledger::SCHEMA;
+use contextwire_proto::Reason;
+use contextwire_store::StoreFile;
 
 use crate::audit::{self, Finding, Item, StateVerdict};
+use crate::command::session::warn;
 use crate::config::ConfigArgs;
 use crate::engine::default_store;
 use crate::output;
 use crate::report::{AuditFinding, AuditReport};
-use crate::session::{self, ContextMessage, HistoryView, Session, Strictness};
+use crate::session::{self, ContextMessage, HistoryView, Outcome, Session, Strictness};
 
 /// The audit could not be made.
 const NO_AUDIT: u8 = 3;
@@ -25,8 +28,8 @@ const NO_AUDIT: u8 = 3;
 type Messages = Vec<Arc<ContextMessage>>;
 
 /// Compares a recorded session with what an engine stored of it: is each message there exactly
-/// once, in order? Reads the ledger's file, or asks a running engine, which only tells how its log
-/// compares as a whole. Exits with 0 when all is well, with 1 when something is not, and with 3 when
+/// once, in order? Reads the ledger's file, or asks a running engine; one that shows no entries to
+/// operators only tells how its log compares as a whole. Exits with 0 when all is well, with 1 when something is not, and with 3 when
 /// it cannot be told.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
@@ -45,6 +48,9 @@ pub struct AuditArgs {
     /// A running engine instead: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`.
     #[arg(long, conflicts_with = "store")]
     pub target: Option<Target>,
+    /// Refuses a damaged session file instead of auditing what can be read of it.
+    #[arg(long)]
+    pub strict: bool,
     /// The session's id at the engine; by default the id in the session file.
     #[arg(long, value_name = "ID")]
     pub session_id: Option<String>,
@@ -81,19 +87,31 @@ pub async fn run(args: &AuditArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn audit(args: &AuditArgs) -> anyhow::Result<AuditReport> {
-    let recording = session::read_chosen(
-        &args.session,
-        args.transcript.as_deref(),
-        Strictness::Lenient,
-    )
-    .with_context(|| format!("cannot audit {}", args.session.display()))?;
+    let strictness = if args.strict {
+        Strictness::Strict
+    } else {
+        Strictness::Lenient
+    };
+    let recording = session::read_chosen(&args.session, args.transcript.as_deref(), strictness)
+        .with_context(|| format!("cannot audit {}", args.session.display()))?;
+    warn(&recording);
+    let report = compare(args, &recording).await?;
+    let problems = recording.problems().iter();
+    let skipped = problems.filter(|problem| problem.outcome == Outcome::Skipped);
+    Ok(AuditReport {
+        lines_skipped: skipped.count() as u64,
+        ..report
+    })
+}
+
+async fn compare(args: &AuditArgs, recording: &Session) -> anyhow::Result<AuditReport> {
     let id = args
         .session_id
         .clone()
         .or_else(|| recording.header().id.clone());
     let id = id.unwrap_or_else(|| "replay".to_owned());
     let id = SessionId::new(id).context("the session's id cannot be used")?;
-    let messages = messages(&recording);
+    let messages = messages(recording);
     if let Some(target) = &args.target {
         return ask(target, id, &messages, args.deadline).await;
     }
@@ -116,7 +134,7 @@ fn read(
     id: &SessionId,
     messages: &Messages,
 ) -> anyhow::Result<AuditReport> {
-    let file = LedgerFile::open(store)?;
+    let file = StoreFile::open(store, &[SCHEMA])?;
     let Some(log) = file.log(id)? else {
         let known = file.sessions()?;
         let known: Vec<_> = known.iter().take(10).map(SessionId::as_str).collect();
@@ -133,9 +151,31 @@ fn read(
     Ok(report(id, messages, &log))
 }
 
-/// What a running engine says of its log beside the context of an empty view: a read, which hands
-/// nothing over and changes nothing.
+/// What a running engine shows of its log.
 async fn ask(
+    target: &Target,
+    id: SessionId,
+    messages: &Messages,
+    deadline: Duration,
+) -> anyhow::Result<AuditReport> {
+    match AdminClient::new(target)?
+        .inspect_session(&id, deadline)
+        .await
+    {
+        Ok(Some(log)) => Ok(report(&id, messages, &log)),
+        Ok(None) => anyhow::bail!("{target} stores no session `{id}` (--session-id names another)"),
+        Err(error) if error.code() == Reason::MethodAbsent.name() => {
+            whole(target, id, messages, deadline).await
+        }
+        Err(error) => {
+            Err(anyhow::Error::new(error).context(format!("{target} does not show its log")))
+        }
+    }
+}
+
+/// What an engine that shows no entries says of its log beside the context of an empty view: a
+/// read, which hands nothing over and changes nothing.
+async fn whole(
     target: &Target,
     id: SessionId,
     messages: &Messages,
@@ -167,7 +207,7 @@ async fn ask(
         }
         StateVerdict::Differs => vec![AuditFinding {
             kind: "differs".to_owned(),
-            entry: "somewhere in its log; the ledger's --store tells where".to_owned(),
+            entry: "somewhere in its log; this engine does not show where".to_owned(),
             ..AuditFinding::default()
         }],
     };
@@ -176,6 +216,7 @@ async fn ask(
         messages: messages.len() as u64,
         stored: log.count,
         provisional: 0,
+        lines_skipped: 0,
         ok: findings.is_empty(),
         findings,
     })
@@ -233,6 +274,7 @@ fn report(id: &SessionId, messages: &Messages, log: &StoredLog) -> AuditReport {
         messages: recorded.len() as u64,
         stored: stored.len() as u64,
         provisional: log.total.count.saturating_sub(log.placed.count),
+        lines_skipped: 0,
         ok: findings.is_empty(),
         findings: findings.into_iter().filter_map(named).collect(),
     }

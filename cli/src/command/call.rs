@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use contextwire_client::{
-    Call, ClientOptions, EngineClient, EngineRequest, OnEngineFailure, Policy, Target,
+    Call, ClientOptions, EngineClient, EngineRequest, OnEngineFailure, Policy, ServedBy, Target,
 };
 use contextwire_engine::{Session, SessionId, Transcript};
 
@@ -155,7 +155,19 @@ pub async fn run(args: CallArgs) -> anyhow::Result<()> {
     };
     let client = EngineClient::with_options(target, &options)?;
     let deadline = request_args.deadline.unwrap_or_else(|| request.deadline());
+    let hook = request.hook();
     let served = client.call(Call::new(session, request, deadline)).await?;
+    if served.by == ServedBy::InProcess {
+        let why = served.reason.map_or_else(
+            || {
+                anyhow::anyhow!(
+                    "the engine has no {hook}: `contextwire describe` lists its methods"
+                )
+            },
+            anyhow::Error::new,
+        );
+        return Err(why);
+    }
     let answer = answer::json(&served, &view);
     output::line(serde_json::to_string_pretty(&answer)?);
     Ok(())

@@ -41,7 +41,10 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     let built = engine
         .choice
         .build(engine.store.as_deref(), &engine.summarizer)?;
-    let mut server = Server::new(built).options(config.server.options.clone());
+    let mut server = Server::new(built.engine).options(config.server.options.clone());
+    if let Some(admin) = built.admin {
+        server = server.admin(admin);
+    }
     for address in addresses(&config.server)? {
         server = server.listen(address);
     }

@@ -192,7 +192,10 @@ impl<'a> Replay<'a> {
         }
         // An engine that came back after the last turn still gets the turns that it missed.
         self.host.finish().await;
-        Ok(ReplayReport::new(rows))
+        Ok(ReplayReport {
+            turns_not_stored: self.host.not_stored() as u64,
+            ..ReplayReport::new(rows)
+        })
     }
 
     async fn outage(&mut self, turn: usize) -> Result<(), ReplayError> {
@@ -231,7 +234,7 @@ impl<'a> Replay<'a> {
         let messages_in = shown.len();
         let mut served = self.assemble(turn, &shown).await?;
         let mut moved = vec![served.traffic.clone()];
-        let compacted = self.host.compact(served.result.estimated_tokens()).await;
+        let compacted = self.host.compact(tokens_of(&served)).await;
         let compacted = compacted.map(|(count, traffic)| {
             moved.push(traffic);
             count
@@ -301,5 +304,14 @@ impl<'a> Replay<'a> {
         };
         self.host.close(turn).await?;
         Ok(())
+    }
+}
+
+/// What the engine's context costs. One that is too large for the host is answered by another, and
+/// is what the compaction is for all the same.
+fn tokens_of(served: &Served<Context>) -> u64 {
+    match served.reason.as_deref() {
+        Some(CallError::OverBudget { estimated, .. }) => *estimated,
+        Some(_) | None => served.result.estimated_tokens(),
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use contextwire_client::handshake::EngineDescription;
 use contextwire_client::store::StoreError;
-use contextwire_client::{CallError, EngineClient, Served, ServedBy, Traffic};
+use contextwire_client::{CallError, EngineClient, FailureClass, Served, ServedBy, Traffic};
 use contextwire_engine::{
     AfterTurn, Bootstrap, CommitTurn, Compact, Compacted, Hook, Ingest, IngestBatch, Maintain,
     MaintainReason, MaintenanceMode, Message, RuntimeContext, Session, SessionId, TokenBudget,
@@ -30,6 +30,8 @@ pub(super) struct Host<'a> {
     compacted: bool,
     /// Turns that no engine acknowledged yet, oldest first.
     uncommitted: VecDeque<CommitTurn>,
+    /// How many turns the engine refused for ever.
+    set_aside: usize,
     anchors: Anchors,
 }
 
@@ -57,6 +59,7 @@ impl<'a> Host<'a> {
             stored,
             compacted: false,
             uncommitted: VecDeque::new(),
+            set_aside: 0,
             anchors,
         }
     }
@@ -151,13 +154,25 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Whether every turn is acknowledged. The same key until then; later ones wait.
+    /// Turns that the engine does not have: not acknowledged, or refused for ever.
+    pub(super) fn not_stored(&self) -> usize {
+        self.uncommitted.len() + self.set_aside
+    }
+
+    /// Whether every turn is acknowledged. The same key until then; later ones wait, except for one
+    /// that will never be taken: it is set aside, and told (R7.11).
     async fn commit(&mut self) -> bool {
         let client = self.client().await;
         while let Some(commit) = self.uncommitted.front() {
             let served = client.commit_turn(&self.session, commit.clone()).await;
             if !answered(Hook::CommitTurn, &served) {
-                return false;
+                let Some(reason) = refused_for_ever(&served) else {
+                    return false;
+                };
+                let turn = &commit.advancement_key;
+                let code = reason.code();
+                tracing::warn!(turn, code, "the engine will never take this turn: {reason}");
+                self.set_aside += 1;
             }
             self.uncommitted.pop_front();
         }
@@ -329,6 +344,15 @@ impl<'a> Host<'a> {
             ..RuntimeContext::default()
         }
     }
+}
+
+/// Why no repetition of the same request can be taken, where that is so.
+fn refused_for_ever<T>(served: &Result<Served<T>, CallError>) -> Option<&CallError> {
+    let reason = match served {
+        Ok(served) => served.reason.as_deref(),
+        Err(error) => Some(error),
+    }?;
+    (reason.class() == FailureClass::Caller).then_some(reason)
 }
 
 /// Whether the engine itself answered.

@@ -8,6 +8,8 @@ use contextwire_engine::{
     ContextEngine, Hook, Maintain, MaintainReason, MaintenanceMode, Message, TokenBudget,
     Transcript,
 };
+use contextwire_ledger::{LedgerEngine, LedgerOptions};
+use contextwire_legacy::LegacyEngine;
 use contextwire_server::{Listen, Server};
 use tokio::task::JoinHandle;
 
@@ -259,6 +261,41 @@ async fn c229_an_engine_that_does_not_own_compaction_is_asked_only_when_the_rule
         let (report, _) = replay(&engine, THREE_TURNS, &tight).await;
         assert_eq!(report.turns[2].compacted, asked, "{compact:?}");
     }
+}
+
+#[tokio::test]
+async fn a_context_that_the_host_does_not_take_is_compacted_by_what_it_costs() {
+    let long = format!(r#""{}""#, "word ".repeat(2_000));
+    let recording = recording(&THREE_TURNS.replace(r#""1""#, &long));
+    let tight = Settings {
+        budget: TokenBudget::new(500),
+        compact: CompactRule::Always,
+        ..settings()
+    };
+    let (client, running) = serve(LegacyEngine::default()).await;
+    let replay = Replay::new(&client, &recording, &tight).unwrap();
+    let report = replay.run(&recording, |_| {}).await.unwrap();
+    running.abort();
+    let asked: Vec<_> = report.turns.iter().map(|turn| turn.compacted).collect();
+    assert_eq!(asked[0], None, "{report:?}");
+    assert!(asked[1].is_some(), "{report:?}");
+}
+
+#[tokio::test]
+async fn r7_11_a_turn_that_is_refused_for_ever_holds_up_no_later_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("ledger.sqlite3");
+    let engine = LedgerEngine::open(&store, LedgerOptions::default()).unwrap();
+    let (client, running) = serve(engine).await;
+    let settings = settings();
+    let edited = THREE_TURNS.replace(r#""1""#, r#""edited""#);
+    for (text, not_stored) in [(THREE_TURNS, 0), (edited.as_str(), 1)] {
+        let recording = recording(text);
+        let replay = Replay::new(&client, &recording, &settings).unwrap();
+        let report = replay.run(&recording, |_| {}).await.unwrap();
+        assert_eq!(report.turns_not_stored, not_stored);
+    }
+    running.abort();
 }
 
 #[tokio::test]

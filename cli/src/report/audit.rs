@@ -18,6 +18,8 @@ pub struct AuditReport {
     pub stored: u64,
     /// Those of them that no update of the log has placed yet.
     pub provisional: u64,
+    /// Lines of the session file that could not be read: what they held was not looked for.
+    pub lines_skipped: u64,
     /// Whether each message is there exactly once, in order, and nothing else.
     pub ok: bool,
     /// What is not as it should be.
@@ -59,6 +61,7 @@ impl AuditReport {
             messages,
             stored,
             provisional,
+            lines_skipped,
             ..
         } = self;
         let tail = match provisional {
@@ -70,7 +73,13 @@ impl AuditReport {
         } else {
             format!("{} findings", self.findings.len())
         };
-        format!("session {session}: {messages} messages, {stored} in the log{tail}: {state}\n")
+        let unread = match lines_skipped {
+            0 => String::new(),
+            lines => format!("; {lines} damaged lines of the session were not looked for"),
+        };
+        format!(
+            "session {session}: {messages} messages, {stored} in the log{tail}: {state}{unread}\n"
+        )
     }
 }
 
@@ -129,6 +138,7 @@ mod tests {
     #[test]
     fn a_clean_audit_is_one_line() {
         let report = AuditReport {
+            lines_skipped: 0,
             session: "s".to_owned(),
             messages: 3,
             stored: 3,

@@ -12,6 +12,8 @@ pub struct ReplayReport {
     pub turns: Vec<ReplayTurn>,
     /// Over all turns.
     pub totals: ReplayTotals,
+    /// Turns that the engine should store and did not: not acknowledged in the end, or refused.
+    pub turns_not_stored: u64,
 }
 
 /// One user turn of a replay.
@@ -68,14 +70,22 @@ impl ReplayReport {
     /// The report of these turns, totals computed.
     pub fn new(turns: Vec<ReplayTurn>) -> Self {
         let totals = ReplayTotals::of(&turns);
-        Self { turns, totals }
+        Self {
+            turns,
+            totals,
+            turns_not_stored: 0,
+        }
     }
 
     /// The table and the line of totals, for people; ends with a line feed.
     pub fn to_text(&self, on: Surface) -> String {
         let rows = self.turns.iter().map(ReplayTurn::row).collect();
+        let lost = match self.turns_not_stored {
+            0 => String::new(),
+            turns => format!("{turns} turns are not stored by the engine\n"),
+        };
         format!(
-            "{}\n\n{}\n",
+            "{}\n\n{}\n{lost}",
             draw(&COLUMNS, rows, on),
             self.totals.to_text()
         )
@@ -288,7 +298,7 @@ mod tests {
                 r#""served_by":"in-process","reason":"connection refused"}],"#,
                 r#""totals":{"turns":2,"by_engine":1,"by_fallback":1,"bytes_sent":18432,"#,
                 r#""bytes_received":96,"millis":1.334,"median_millis":0.100,"p95_millis":1.234,"#,
-                r#""largest_context_tokens":59876}}"#
+                r#""largest_context_tokens":59876},"turns_not_stored":0}"#
             )
         );
     }

@@ -96,6 +96,19 @@ impl Place {
     }
 }
 
+/// The message as its host stores it, in a line. Line feeds are the page's own layout: no JSON text
+/// has one inside of a string.
+fn on_one_line(payload: Bytes) -> Bytes {
+    if !payload.contains(&b'\n') {
+        return payload;
+    }
+    let line: Vec<u8> = payload
+        .iter()
+        .map(|byte| if *byte == b'\n' { b' ' } else { *byte })
+        .collect();
+    line.into()
+}
+
 /// A page holds no entries but messages: each of them goes on after the one before it, whatever it
 /// names as its parent.
 fn read_entry(place: &Place, json: &Bytes) -> Result<Entry, Reason> {
@@ -116,7 +129,7 @@ fn read_entry(place: &Place, json: &Bytes) -> Result<Entry, Reason> {
         timestamp_ms,
     };
     let role = body.text("role").unwrap_or_default();
-    let payload = json.slice_ref(payload.get().as_bytes());
+    let payload = on_one_line(json.slice_ref(payload.get().as_bytes()));
     Ok(Entry {
         line: place.line,
         id,

@@ -72,6 +72,7 @@ impl Place {
     fn attempt(&self) -> AttemptCalls {
         AttemptCalls {
             book: Arc::clone(&self.book),
+            hook: Hook::Compact,
             hook_id: self.hook_id,
             host: Host::new(Arc::<Counting>::clone(&self.host)),
             ends: Instant::now() + Duration::from_mins(1),
@@ -184,6 +185,44 @@ async fn a_host_that_fails_or_serves_nothing_or_does_not_know_the_kind_answers_w
 }
 
 #[tokio::test]
+async fn no_read_and_no_import_changes_a_transcript_and_only_a_compaction_is_handed_back() {
+    let calls = [
+        HostCall::Rewrite(RewriteEntries::default()),
+        HostCall::DelegateCompaction(<_>::default()),
+    ];
+    for hook in Hook::ALL
+        .into_iter()
+        .filter(|hook| hook.profile().streaming)
+    {
+        let place = Place::with(Counting::default());
+        let attempt = AttemptCalls {
+            hook,
+            ..place.attempt()
+        };
+        place.host.go_on.notify_one();
+        let mut refused = Vec::new();
+        for (id, call) in ["rewrite", "delegate"].into_iter().zip(calls.clone()) {
+            let result = attempt.clone().serve(request(id, call)).await;
+            if result
+                .outcome
+                .is_err_and(|error| error.reason == "UNSUPPORTED")
+            {
+                refused.push(id);
+            }
+        }
+        let expected: &[&str] = if matches!(hook, Hook::Assemble | Hook::Bootstrap) {
+            &["rewrite", "delegate"]
+        } else if hook == Hook::Compact {
+            &[]
+        } else {
+            &["delegate"]
+        };
+        assert_eq!(refused, expected, "{hook}");
+        assert_eq!(place.served() as usize, 2 - expected.len(), "{hook}");
+    }
+}
+
+#[tokio::test]
 async fn h_cbk_05_the_same_id_for_something_else_is_a_conflict() {
     let place = Place::with(Counting::default());
     let attempt = place.attempt();
@@ -230,6 +269,7 @@ async fn h_cbk_04_a_model_is_asked_once_by_two_who_wait_and_left_when_nobody_doe
     let model = Arc::new(Thinking::default());
     let attempt = || AttemptCalls {
         book: Arc::new(HostCallBook::new()),
+        hook: Hook::Maintain,
         hook_id: HookId::mint(),
         host: Host::new(Arc::<Thinking>::clone(&model)),
         ends: Instant::now() + Duration::from_mins(1),

@@ -16,7 +16,7 @@ use contextwire_proto::handshake::EngineDescription;
 use contextwire_proto::sync::PartLimits;
 
 use super::upload::{Peer, Upload};
-use super::{Debt, SyncLayer};
+use super::{Debt, SyncLayer, turn};
 use crate::call::Call;
 use crate::compat::Adaptation;
 use crate::request::EngineRequest;
@@ -115,7 +115,9 @@ impl Lists<'_> {
                 WireRequest::IngestBatch(bare!(IngestBatchRequest, request))
             }
             EngineRequest::CommitTurn(request) => {
-                WireRequest::CommitTurn(bare!(CommitTurnRequest, *request))
+                let beside = START_ROOM + context(request.runtime_context.as_ref());
+                let request = turn::fit(*request, self.max_bytes.saturating_sub(beside));
+                WireRequest::CommitTurn(bare!(CommitTurnRequest, request))
             }
             EngineRequest::PrepareSubagentSpawn(request) => {
                 WireRequest::PrepareSubagentSpawn(bare!(PrepareSubagentSpawnRequest, request))

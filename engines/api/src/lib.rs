@@ -1,6 +1,7 @@
 //! The contract between an agent host and its context engine, in Rust.
 #![doc = include_str!("tutorial.md")]
 
+mod admin;
 mod after_turn;
 mod assemble;
 mod bootstrap;
@@ -34,6 +35,7 @@ pub mod testing;
 pub mod tokens;
 mod transcript;
 
+pub use admin::{AnyAdmin, EngineAdmin, StoredEntry, StoredLog};
 pub use after_turn::AfterTurn;
 pub use assemble::{
     Assemble, AssembleOutcome, AssembleReply, ContextProjection, CurrentTurn, KnownProjection,

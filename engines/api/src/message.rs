@@ -183,10 +183,18 @@ impl Message {
         })
     }
 
+    /// The same message with the estimate of [`Self::cached_tokens`] that was computed before, as
+    /// one that comes from a store.
+    #[must_use]
+    pub fn with_cached_tokens(self, family: ModelFamily, tokens: u32) -> Self {
+        self.edit(|body| body.tokens = OnceLock::from((family, tokens)))
+    }
+
     /// The token estimate of this message, computed at most once for the first family asked for.
+    /// Families with one encoding have one estimate.
     pub fn cached_tokens(&self, family: ModelFamily, compute: impl FnOnce() -> u32) -> u32 {
         match self.0.tokens.get() {
-            Some(&(known, tokens)) if known == family => tokens,
+            Some(&(known, tokens)) if known.encoding_name() == family.encoding_name() => tokens,
             Some(_) => compute(),
             None => {
                 let tokens = compute();
@@ -266,6 +274,9 @@ mod tests {
         let message = Message::from_payload(r#"{"role":"user","content":"hi"}"#);
         assert_eq!(message.cached_tokens(ModelFamily::O200k, || 7), 7);
         assert_eq!(message.cached_tokens(ModelFamily::O200k, || 8), 7);
+        assert_eq!(message.cached_tokens(ModelFamily::Other, || 8), 7);
         assert_eq!(message.cached_tokens(ModelFamily::Cl100k, || 9), 9);
+        let stored = message.with_cached_tokens(ModelFamily::Other, 5);
+        assert_eq!(stored.cached_tokens(ModelFamily::O200k, || 8), 5);
     }
 }

@@ -1,31 +1,22 @@
 //! The engine: what hosts say, kept exactly once, and shown to the model unchanged.
 
-mod compact;
-mod log;
-mod subagent;
-
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use contextwire_engine::durable::{self, Attempt, Debt, Keyed, UnixMillis};
 use contextwire_engine::{
     AfterTurn, Assemble, AssembleOutcome, AssembleReply, Assembled, Bootstrap, Bootstrapped,
     CommitTurn, Compact, Compacted, ContextEngine, Dispose, EndSubagent, EngineError, EngineInfo,
-    Hook, HookContext, Ingest, IngestBatch, Ingested, IngestedBatch, Maintain, Maintained,
-    PrepareSubagentSpawn, ResolveSubagentSpawn, Site, SpawnPrepared, TranscriptSemantics,
-    TranscriptState, TurnCommitted,
+    Hook, HookContext, HostCallError, Ingest, IngestBatch, Ingested, IngestedBatch, Maintain,
+    Maintained, PrepareSubagentSpawn, ResolveSubagentSpawn, Site, SpawnPrepared,
+    TranscriptSemantics, TurnCommitted,
+};
+use contextwire_store::{
+    Claimed, Clock, LogHooks, SqliteStore, StoreAdmin, StoreError, system_clock,
 };
 
-use crate::connection::{self, Use};
-use crate::error::LedgerError;
-use crate::reader::Reader;
-use crate::store::Tx;
-use crate::writer::Writer;
-
-/// The wall clock of an engine.
-pub type Clock = Arc<dyn Fn() -> UnixMillis + Send + Sync>;
+use crate::SCHEMA;
 
 /// How an engine uses its file.
 #[derive(Clone)]
@@ -54,22 +45,12 @@ impl fmt::Debug for LedgerOptions {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the rim: everything below takes the time as a value"
-)]
-fn system_clock() -> UnixMillis {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    UnixMillis(0).after(since.unwrap_or_default())
-}
-
 /// An append-only engine: stores the log, commits, keys and preparations, and keeps the whole view.
 ///
 /// Several of them, in this process or in others, may serve one file.
+#[derive(Debug)]
 pub struct LedgerEngine {
-    writer: Writer,
-    reader: Reader,
-    clock: Clock,
+    hooks: LogHooks<SqliteStore>,
 }
 
 impl LedgerEngine {
@@ -77,96 +58,21 @@ impl LedgerEngine {
     /// exist.
     ///
     /// # Errors
-    /// [`LedgerError`] when the file cannot be used.
-    pub fn open(path: &Path, options: LedgerOptions) -> Result<Self, LedgerError> {
+    /// [`StoreError`] when the file cannot be used.
+    pub fn open(path: &Path, options: LedgerOptions) -> Result<Self, StoreError> {
         let LedgerOptions {
             busy_timeout,
             clock,
         } = options;
-        let writing = connection::open(path, Use::Write, busy_timeout)?;
-        let reading = connection::open(path, Use::Read, busy_timeout)?;
-        let failed = |error| LedgerError::open(path, error);
+        let store = SqliteStore::open(path, &SCHEMA, busy_timeout)?;
         Ok(Self {
-            writer: Writer::start(writing).map_err(failed)?,
-            reader: Reader::start(reading).map_err(failed)?,
-            clock,
+            hooks: LogHooks::new(store, clock),
         })
     }
 
-    fn attempt<R: Keyed>(&self, cx: &HookContext, request: &R) -> Attempt<R> {
-        Attempt::new(cx, request, (self.clock)())
-    }
-
-    /// One effect: `act` happens once a key, together with everything that is recorded of it.
-    async fn act<R: Keyed + 'static>(
-        &self,
-        attempt: Attempt<R>,
-        act: impl FnOnce(&mut Tx<'_>, &HookContext) -> Result<R::Answer, EngineError> + Send + 'static,
-    ) -> Result<R::Answer, EngineError>
-    where
-        R::Answer: Send + 'static,
-    {
-        let cx = attempt.context().clone();
-        let work = move |tx: &mut Tx<'_>| {
-            let cx = attempt.context();
-            let answer = durable::effect(tx, &attempt, |tx| act(tx, cx))?;
-            if let Some(head) = cx.log_head {
-                tx.confirm(&cx.session.id, head)?;
-            }
-            tell_log(tx, cx, cx.log_head)?;
-            Ok(answer)
-        };
-        self.writer.run(&cx, work).await
-    }
-
-    /// What every hook sees to that brings no LOG of its own: an engine whose log is behind the
-    /// host's catches up (R3.3), and what a read owes is recorded before its answer (R7.2).
-    async fn attend(&self, cx: &HookContext) -> Result<(), EngineError> {
-        let seen = cx.clone();
-        let looked = self.reader.run(move |tx| {
-            tell_log(tx, &seen, seen.log_head)?;
-            Ok((durable::notice(tx, &seen)?, is_behind(tx, &seen)?))
-        });
-        let (debt, behind) = looked.await?;
-        let log = if behind { cx.log.fetch().await } else { None };
-        if debt == Debt::None && log.is_none() {
-            return Ok(());
-        }
-        let (now, owing) = ((self.clock)(), cx.clone());
-        let work = move |tx: &mut Tx<'_>| {
-            durable::read(tx, &owing, now)?;
-            if let Some(log) = log {
-                let change = durable::log_change(tx, &owing)?;
-                tx.update_log(&owing, &owing.session.id, &log, change)?;
-            }
-            tell_log(tx, &owing, owing.log_head)
-        };
-        self.writer.run(cx, work).await
-    }
-}
-
-/// Whether the host has another log than the stored one, tail or no tail.
-fn is_behind(tx: &Tx<'_>, cx: &HookContext) -> Result<bool, EngineError> {
-    match cx.log_head {
-        Some(head) => Ok(tx.log_state(&cx.session.id, Some(head))? != head),
-        None => Ok(false),
-    }
-}
-
-/// Says beside the answer how far the stored log is; `host` is the host's own log, where known.
-fn tell_log(
-    tx: &Tx<'_>,
-    cx: &HookContext,
-    host: Option<TranscriptState>,
-) -> Result<(), EngineError> {
-    let state = tx.log_state(&cx.session.id, host)?;
-    cx.note(|reply| reply.log_state = Some(state));
-    Ok(())
-}
-
-impl fmt::Debug for LedgerEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LedgerEngine").finish_non_exhaustive()
+    /// An operator's look at what this engine stores.
+    pub fn admin(&self) -> StoreAdmin {
+        self.hooks.store().admin()
     }
 }
 
@@ -187,17 +93,11 @@ impl ContextEngine for LedgerEngine {
         cx: &HookContext,
         request: Bootstrap,
     ) -> Result<Bootstrapped, EngineError> {
-        self.import(cx, request).await
+        self.hooks.bootstrap(cx, request).await
     }
 
     async fn ingest(&self, cx: &HookContext, request: Ingest) -> Result<Ingested, EngineError> {
-        let attempt = self.attempt(cx, &request);
-        let message = request.message;
-        let act = move |tx: &mut Tx<'_>, cx: &HookContext| {
-            let ingested = tx.ingest(cx, &cx.session.id, &message)?;
-            Ok(Ingested { ingested })
-        };
-        self.act(attempt, act).await
+        self.hooks.ingest(cx, request).await
     }
 
     async fn ingest_batch(
@@ -205,7 +105,7 @@ impl ContextEngine for LedgerEngine {
         cx: &HookContext,
         request: IngestBatch,
     ) -> Result<IngestedBatch, EngineError> {
-        self.ingest_all(cx, request).await
+        self.hooks.ingest_batch(cx, request).await
     }
 
     async fn assemble(
@@ -213,19 +113,30 @@ impl ContextEngine for LedgerEngine {
         cx: &HookContext,
         request: Assemble,
     ) -> Result<AssembleOutcome, EngineError> {
-        self.attend(cx).await?;
+        self.hooks.attend(cx).await?;
         if request.site == Site::Sync {
             return Ok(AssembleReply::default().into());
         }
         Ok(request.reply(Assembled::keep(0..request.transcript.len())))
     }
 
+    /// This engine has no model, so the host's own compaction does it (R1.2).
     async fn compact(&self, cx: &HookContext, request: Compact) -> Result<Compacted, EngineError> {
-        self.delegate(cx, request).await
+        self.hooks.attend(cx).await?;
+        let attempt = self.hooks.attempt(cx, &request);
+        let claim = match self.hooks.claim(cx, attempt).await? {
+            Claimed::Recorded(answer) => return Ok(answer),
+            Claimed::Held(claim) => claim,
+        };
+        let answer = match cx.host.delegate_compaction(request).await {
+            Ok((compacted, _)) => compacted,
+            Err(error) => declined(&error),
+        };
+        claim.settle(cx, |_| Ok(answer)).await
     }
 
     async fn after_turn(&self, cx: &HookContext, request: AfterTurn) -> Result<(), EngineError> {
-        self.follow(cx, request).await
+        self.hooks.after_turn(cx, request).await
     }
 
     async fn commit_turn(
@@ -233,12 +144,7 @@ impl ContextEngine for LedgerEngine {
         cx: &HookContext,
         request: CommitTurn,
     ) -> Result<TurnCommitted, EngineError> {
-        let attempt = self.attempt(cx, &request);
-        let act = move |tx: &mut Tx<'_>, cx: &HookContext| {
-            tx.commit(cx, &cx.session.id, &request)?;
-            Ok(TurnCommitted::Committed)
-        };
-        self.act(attempt, act).await
+        self.hooks.commit_turn(cx, request).await
     }
 
     async fn maintain(
@@ -246,13 +152,13 @@ impl ContextEngine for LedgerEngine {
         cx: &HookContext,
         request: Maintain,
     ) -> Result<Maintained, EngineError> {
-        self.attend(cx).await?;
-        let attempt = self.attempt(cx, &request);
+        self.hooks.attend(cx).await?;
+        let attempt = self.hooks.attempt(cx, &request);
         let nothing = Maintained {
             reason: Some("an append-only log needs no maintenance".to_owned()),
             ..Maintained::default()
         };
-        self.act(attempt, |_, _| Ok(nothing)).await
+        self.hooks.act(attempt, |_, _| Ok(nothing)).await
     }
 
     async fn prepare_subagent_spawn(
@@ -260,7 +166,11 @@ impl ContextEngine for LedgerEngine {
         cx: &HookContext,
         request: PrepareSubagentSpawn,
     ) -> Result<SpawnPrepared, EngineError> {
-        self.prepare(cx, request).await
+        let prepared = SpawnPrepared {
+            prepared: true,
+            system_prompt_addition: None,
+        };
+        self.hooks.prepare(cx, request, |_, _| Ok(prepared)).await
     }
 
     async fn resolve_subagent_spawn(
@@ -268,7 +178,7 @@ impl ContextEngine for LedgerEngine {
         cx: &HookContext,
         request: ResolveSubagentSpawn,
     ) -> Result<(), EngineError> {
-        self.resolve(cx, request).await
+        self.hooks.resolve(cx, request).await
     }
 
     async fn end_subagent(
@@ -276,11 +186,21 @@ impl ContextEngine for LedgerEngine {
         cx: &HookContext,
         request: EndSubagent,
     ) -> Result<(), EngineError> {
-        self.act(self.attempt(cx, &request), |_, _| Ok(())).await
+        self.hooks.end_subagent(cx, request).await
     }
 
     /// Nothing is held for a single host.
     async fn dispose(&self, _: &HookContext, _: Dispose) -> Result<(), EngineError> {
         Ok(())
     }
+}
+
+/// A failed call back is an answer, never the failure of the hook.
+fn declined(error: &HostCallError) -> Compacted {
+    let HostCallError {
+        reason,
+        message,
+        retryable: _,
+    } = error;
+    Compacted::declined(format!("{reason}: {message}"))
 }

@@ -12,17 +12,28 @@
 //! - bodies are never changed or deleted; the log is an order over them;
 //! - a database that is locked or full fails the call as transient, never as an engine that failed.
 //!
-//! [`LedgerFile`] reads the same file beside it, for auditors.
+//! [`open_file`] reads the same file beside it, for auditors.
 
-mod connection;
 mod engine;
-mod error;
-mod file;
-mod log;
-mod reader;
-mod store;
-mod writer;
 
-pub use engine::{Clock, LedgerEngine, LedgerOptions};
-pub use error::LedgerError;
-pub use file::{LedgerFile, StoredEntry, StoredLog};
+use std::path::Path;
+
+use contextwire_store::{CORE, Schema, unweighed};
+pub use contextwire_store::{Clock, StoreAdmin, StoreError, StoreFile};
+pub use engine::{LedgerEngine, LedgerOptions};
+
+/// The tables of a ledger; `CWLG`.
+pub const SCHEMA: Schema = Schema {
+    application_id: 0x4357_4c47,
+    engine: "ledger",
+    steps: &[&[CORE]],
+    weigh: unweighed,
+};
+
+/// Opens a ledger's file for reading, without changing it.
+///
+/// # Errors
+/// [`StoreError`] when it cannot be read or is no ledger of this release.
+pub fn open_file(path: &Path) -> Result<StoreFile, StoreError> {
+    StoreFile::open(path, &[SCHEMA])
+}

@@ -59,7 +59,7 @@ pub fn parts(
         let segment = match segment {
             Segment::Insert(message) if encoded_len(&message) > whole_frame => {
                 stubbed.push(cutter.done);
-                Segment::Insert(stub(&message))
+                Segment::Insert(omitted(&message))
             }
             fitting @ (Segment::Insert(_) | Segment::Keep(_)) => fitting,
         };
@@ -136,8 +136,9 @@ pub fn encoded_len(message: &Message) -> usize {
     message.payload().len() + calls.sum::<usize>() + texts.iter().sum::<usize>() + MESSAGE_BYTES
 }
 
-/// What travels in place of a message that is too large: its header, its hash, and a stub payload.
-fn stub(message: &Message) -> Message {
+/// What travels in place of a message that is too large: its header, its hash, and a stub payload
+/// (R2.5).
+pub fn omitted(message: &Message) -> Message {
     if message.omitted().is_some() {
         return message.clone();
     }

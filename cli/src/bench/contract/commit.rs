@@ -114,7 +114,7 @@ impl Subject for Bare {
 
 #[cfg(test)]
 mod tests {
-    use contextwire_ledger::LedgerFile;
+    use contextwire_ledger::open_file;
 
     use super::*;
 
@@ -126,7 +126,7 @@ mod tests {
             ledger.call().await.unwrap();
             bare.call().await.unwrap();
         }
-        let file = LedgerFile::open(&folder.path().join("ledger.sqlite3")).unwrap();
+        let file = open_file(&folder.path().join("ledger.sqlite3")).unwrap();
         let session = session("commit").unwrap().id;
         let rows = "SELECT body FROM state UNION ALL SELECT body FROM outbox";
         let mut rows = bare.connection.prepare(rows).unwrap();

@@ -37,6 +37,7 @@ async fn told_of(text: &[u8], pick: impl Fn(usize) -> Vec<usize>) -> (TempDir, A
     }
     let args = AuditArgs {
         config: ConfigArgs::default(),
+        strict: false,
         transcript: None,
         session,
         store: Some(store),
@@ -118,12 +119,25 @@ async fn an_audit_that_cannot_be_made_is_neither_verdict() {
     );
 }
 
+/// Whether an engine shows its entries to operators.
+#[derive(Clone, Copy)]
+enum Shows {
+    Entries,
+    Nothing,
+}
+
 /// The audit of the same session by asking an engine that serves the store.
-async fn asked(folder: &TempDir, args: &AuditArgs) -> anyhow::Result<AuditReport> {
+async fn asked(folder: &TempDir, args: &AuditArgs, shows: Shows) -> anyhow::Result<AuditReport> {
     let store = args.store.clone().unwrap();
     let engine = LedgerEngine::open(&store, LedgerOptions::default()).unwrap();
     let socket = folder.path().join("run/engine.sock");
-    let bound = contextwire_server::Server::new(contextwire_engine::AnyEngine::new(engine))
+    let admin = engine.admin();
+    let server = contextwire_server::Server::new(contextwire_engine::AnyEngine::new(engine));
+    let server = match shows {
+        Shows::Entries => server.admin(admin),
+        Shows::Nothing => server,
+    };
+    let bound = server
         .listen(contextwire_server::Listen::Unix(socket.clone()))
         .bind()
         .await
@@ -145,23 +159,46 @@ async fn asked(folder: &TempDir, args: &AuditArgs) -> anyhow::Result<AuditReport
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_running_engine_tells_how_its_log_compares() {
+async fn a_running_engine_tells_what_its_file_tells() {
+    let orders: [fn(usize) -> Vec<usize>; 4] = [
+        |len| (0..len).collect(),
+        |len| (0..len - 2).collect(),
+        |len| (1..len).collect(),
+        |len| (0..len).rev().collect(),
+    ];
+    for order in orders {
+        let (folder, args) = told(order).await;
+        let running = asked(&folder, &args, Shows::Entries).await.unwrap();
+        assert_eq!(running, audit(&args).await.unwrap());
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_running_engine_that_does_not_store_the_session_gives_no_verdict() {
+    let (folder, args) = told(|_| vec![0]).await;
+    let other = folder.path().join("other.sqlite3");
+    let args = AuditArgs {
+        store: Some(other),
+        ..args
+    };
+    let error = asked(&folder, &args, Shows::Entries).await.unwrap_err();
+    assert!(error.to_string().contains("stores no session"), "{error}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_engine_that_shows_no_entries_tells_how_its_log_compares() {
+    let shows = Shows::Nothing;
     let (folder, args) = told(|len| (0..len).collect()).await;
-    assert!(asked(&folder, &args).await.unwrap().ok);
+    assert!(asked(&folder, &args, shows).await.unwrap().ok);
     let (folder, args) = told(|len| (0..len - 2).collect()).await;
-    let behind = asked(&folder, &args).await.unwrap();
-    assert_eq!(behind.findings.len(), 2);
-    assert!(
-        behind
-            .findings
-            .iter()
-            .all(|finding| finding.kind == "missing")
-    );
+    let behind = asked(&folder, &args, shows).await.unwrap();
+    let kinds: Vec<_> = behind.findings.iter().map(|it| it.kind.as_str()).collect();
+    assert_eq!(kinds, ["missing"; 2]);
     let (folder, args) = told(|len| (1..len).collect()).await;
-    assert_eq!(
-        asked(&folder, &args).await.unwrap().findings[0].kind,
-        "differs"
-    );
+    let differs = asked(&folder, &args, shows).await.unwrap();
+    assert_eq!(differs.findings[0].kind, "differs");
 }
 
 #[cfg(unix)]
@@ -177,4 +214,34 @@ async fn an_engine_that_does_not_answer_is_no_verdict() {
     };
     assert!(audit(&args).await.is_err());
     assert_eq!(run(&args).await.unwrap(), ExitCode::from(NO_AUDIT));
+}
+
+#[tokio::test]
+async fn what_could_not_be_read_of_the_session_is_said() {
+    let (folder, args) = told(|len| (0..len).collect()).await;
+    let mut text = std::fs::read(&args.session).unwrap();
+    text.extend_from_slice(b"{\"type\": \"message\", \"id\": \n");
+    let damaged = folder.path().join("damaged.jsonl");
+    std::fs::write(&damaged, text).unwrap();
+    let args = AuditArgs {
+        session: damaged,
+        ..args
+    };
+    assert_eq!(audit(&args).await.unwrap().lines_skipped, 1);
+    let strict = AuditArgs {
+        strict: true,
+        ..args
+    };
+    assert_eq!(run(&strict).await.unwrap(), ExitCode::from(NO_AUDIT));
+}
+
+#[tokio::test]
+async fn a_body_that_was_changed_in_the_store_is_found() {
+    let (_folder, args) = told(|len| (0..len).collect()).await;
+    let store = rusqlite::Connection::open(args.store.as_ref().unwrap()).unwrap();
+    let changed = store.execute("UPDATE entry SET payload = x'7b7d' WHERE place = 1", ());
+    assert_eq!(changed.unwrap(), 1);
+    let report = audit(&args).await.unwrap();
+    let found: Vec<_> = report.findings.iter().map(|it| it.kind.as_str()).collect();
+    assert_eq!(found, ["changed"]);
 }

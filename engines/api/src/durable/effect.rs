@@ -11,13 +11,25 @@ use crate::error::{EngineError, ErrorKind};
 use crate::hook::Hook;
 
 /// One attempt of a mutating call: which intent, which content, when.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Attempt<R> {
     pub(super) cx: HookContext,
     pub(super) name: KeyName,
     pub(super) fingerprint: Fingerprint,
     pub(super) now: UnixMillis,
     request: PhantomData<fn() -> R>,
+}
+
+impl<R> Clone for Attempt<R> {
+    fn clone(&self) -> Self {
+        Self {
+            cx: self.cx.clone(),
+            name: self.name.clone(),
+            fingerprint: self.fingerprint,
+            now: self.now,
+            request: PhantomData,
+        }
+    }
 }
 
 impl<R: Keyed> Attempt<R> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use contextwire_engine::{ContextEngine, ErrorKind};
-use contextwire_ledger::{LedgerEngine, LedgerError, LedgerFile, LedgerOptions};
+use contextwire_ledger::{LedgerEngine, LedgerOptions, StoreError, open_file};
 
 use super::support::*;
 
@@ -24,8 +24,8 @@ async fn r6_5_a_file_that_somebody_else_holds_is_transient_and_reads_go_on() {
     assert_eq!(place.ids(), ["a", "b"]);
 }
 
-fn refused(place: &Place) -> LedgerError {
-    let file = LedgerFile::open(&place.path()).unwrap_err();
+fn refused(place: &Place) -> StoreError {
+    let file = open_file(&place.path()).unwrap_err();
     let engine = LedgerEngine::open(&place.path(), LedgerOptions::default()).unwrap_err();
     assert_eq!(file.to_string(), engine.to_string());
     engine
@@ -38,7 +38,7 @@ fn a_database_of_something_else_is_refused_and_left_alone() {
     other
         .execute_batch("CREATE TABLE mine (a); PRAGMA user_version = 1")
         .unwrap();
-    assert!(matches!(refused(&place), LedgerError::NoLedger { .. }));
+    assert!(matches!(refused(&place), StoreError::Foreign { .. }));
     let tables: i64 = other
         .query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))
         .unwrap();
@@ -53,7 +53,7 @@ fn a_file_of_a_newer_release_is_refused() {
     file.execute_batch("PRAGMA user_version = 99").unwrap();
     assert!(matches!(
         refused(&place),
-        LedgerError::Newer { found: 99, .. }
+        StoreError::Newer { found: 99, .. }
     ));
 }
 
@@ -65,12 +65,12 @@ fn a_text_is_no_store_and_a_missing_folder_is_said() {
         "just a text, longer than a header of a database file is, so that it is read\n".repeat(4),
     )
     .unwrap();
-    assert!(LedgerFile::open(&place.path()).is_err());
+    assert!(open_file(&place.path()).is_err());
     assert!(LedgerEngine::open(&place.path(), LedgerOptions::default()).is_err());
     let missing = place.path().with_file_name("none").join("x.sqlite3");
     let error = LedgerEngine::open(&missing, LedgerOptions::default()).unwrap_err();
-    assert!(matches!(error, LedgerError::Open { .. }), "{error}");
-    assert!(LedgerFile::open(&missing).is_err());
+    assert!(matches!(error, StoreError::Open { .. }), "{error}");
+    assert!(open_file(&missing).is_err());
 }
 
 #[cfg(unix)]

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use contextwire_engine::durable::Stage;
 use contextwire_engine::{ContextEngine, PrepareSubagentSpawn, TurnCommitted};
-use contextwire_ledger::LedgerFile;
+use contextwire_ledger::{StoreFile, open_file};
 
 use super::support::*;
 
@@ -45,7 +45,7 @@ async fn child_that_commits_until_it_is_killed() {
     };
     let engine = contextwire_ledger::LedgerEngine::open(&path, <_>::default()).unwrap();
     // A child goes on where the one before was killed.
-    let start = stored(&LedgerFile::open(&path).unwrap()).len();
+    let start = stored(&open_file(&path).unwrap()).len();
     for n in start.. {
         let done = commit(&engine, turn_of(n)).await;
         println!("{COMMITTED}{n} {done:?}");
@@ -132,7 +132,7 @@ impl Acknowledged {
 }
 
 /// How many entries of each turn are stored.
-fn stored(file: &LedgerFile) -> BTreeMap<usize, usize> {
+fn stored(file: &StoreFile) -> BTreeMap<usize, usize> {
     let mut turns = BTreeMap::new();
     for entry in sound(file, "s").entries {
         let (n, _) = entry.entry_id.as_str().split_once('/').unwrap();

@@ -96,7 +96,7 @@ async fn play(ops: Vec<Op>) {
 }
 
 /// No id twice; what no LOG placed is only ever moved.
-fn once(now: &contextwire_ledger::StoredLog, before: &contextwire_ledger::StoredLog) {
+fn once(now: &contextwire_engine::StoredLog, before: &contextwire_engine::StoredLog) {
     let mut ids: Vec<_> = now
         .entries
         .iter()
@@ -109,7 +109,7 @@ fn once(now: &contextwire_ledger::StoredLog, before: &contextwire_ledger::Stored
     assert_eq!(ids.len(), count, "an id stands twice");
     let tail = usize::try_from(before.placed.count).unwrap();
     for entry in before.entries.iter().skip(tail) {
-        let same = |other: &&contextwire_ledger::StoredEntry| {
+        let same = |other: &&contextwire_engine::StoredEntry| {
             if entry.entry_id.is_empty() {
                 other.digest == entry.digest
             } else {

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use contextwire_engine::StoredLog;
 use contextwire_engine::durable::UnixMillis;
 use contextwire_engine::{
     AfterTurn, Bootstrap, Bootstrapped, CommitTurn, ContextEngine, EngineError, ErrorKind,
     HookContext, Ingest, Message, Order, Session, SessionId, Transcript, TranscriptState,
     TurnCommitted,
 };
-use contextwire_ledger::{LedgerEngine, LedgerFile, LedgerOptions, StoredLog};
+use contextwire_ledger::{LedgerEngine, LedgerOptions, StoreFile, open_file};
 use tempfile::TempDir;
 
 /// A folder with a ledger in it, and the hands of its clock.
@@ -59,8 +60,8 @@ impl Place {
         UnixMillis(self.now.load(Ordering::SeqCst))
     }
 
-    pub(crate) fn file(&self) -> LedgerFile {
-        LedgerFile::open(&self.path()).unwrap()
+    pub(crate) fn file(&self) -> StoreFile {
+        open_file(&self.path()).unwrap()
     }
 
     /// The log of session `s`, after a look at what must always hold.
@@ -82,7 +83,7 @@ impl Place {
     }
 }
 
-pub(crate) fn texts(file: &LedgerFile, session: &str) -> Vec<String> {
+pub(crate) fn texts(file: &StoreFile, session: &str) -> Vec<String> {
     let session = SessionId::new(session).unwrap();
     let message = |place| file.message(&session, place).unwrap();
     let payloads = (0..)
@@ -99,7 +100,7 @@ fn text_of(payload: &str) -> String {
 }
 
 /// The chain holds, what is placed is a part of it, and no id stands twice.
-pub(crate) fn sound(file: &LedgerFile, session: &str) -> StoredLog {
+pub(crate) fn sound(file: &StoreFile, session: &str) -> StoredLog {
     let log = file.log(&SessionId::new(session).unwrap()).unwrap();
     let Some(log) = log else {
         let (placed, total) = (TranscriptState::EMPTY, TranscriptState::EMPTY);

@@ -2,7 +2,7 @@
 
 use contextwire_engine::{
     AssembleReply, ContextProjection, Message, Omitted, RuntimeContext, RuntimeSettings, Scope,
-    Segment, Session, SessionTarget, TranscriptState, Unchanged,
+    Segment, Session, SessionTarget, StoredEntry, TranscriptState, Unchanged,
 };
 use contextwire_proto::convert::{
     AfterTurnResult, AfterTurnStart, AssembleResult, AssembleStart, BootstrapResult,
@@ -108,6 +108,7 @@ domain_types! {
     Segment => Segment;
     Session => Session;
     SessionTarget => SessionTarget;
+    StoredEntry => StoredEntry;
     TranscriptState => TranscriptState;
     TranscriptUpdate => TranscriptUpdate;
     UnchangedProjection => Unchanged;

@@ -149,7 +149,7 @@ fn text(field: &FieldDescriptor) -> String {
 
 fn bytes(field: &FieldDescriptor) -> Bytes {
     match field.name() {
-        "chain" | "sha256" => Bytes::from(vec![0xc5; 32]),
+        "chain" | "sha256" | "digest" => Bytes::from(vec![0xc5; 32]),
         "payload" => r#"{"role":"user","content":"one","n":1e400}"#.into(),
         "details" | "prompt_cache" => r#"{"a":[1]}"#.into(),
         other => unreachable!("{other} needs a value"),

@@ -65,6 +65,8 @@ types! {
     IngestBatchResponse
     IngestRequest
     IngestResponse
+    InspectSessionRequest
+    InspectSessionResponse
     Keep
     KnownProjection
     LateHook
@@ -103,6 +105,7 @@ types! {
     SettingsLimits
     SettingsModel
     SettingsRuntime
+    StoredEntry
     ToolSet
     TranscriptSemantics
     TranscriptState

@@ -1,0 +1,371 @@
+//! The rows in memory: a model that the tables are compared with, and a store for tests.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use contextwire_engine::durable::{
+    KeyName, KeyRecord, Ledger, Pair, Preparation, Stage, UnixMillis,
+};
+use contextwire_engine::{Digest, EngineError, HookContext, HookId, Message, SessionId};
+use contextwire_store::log::{Marks, Stored, Unclaimed};
+use contextwire_store::{LogRows, MemoryRows, Outcome, SessionRow, Store};
+
+use super::text::text_of;
+use super::{DebtKind, Fork, Indexed, Rows, StoredPlan, Weight, weigh};
+use crate::node::{NodeId, NodeState, SummaryNode};
+use crate::span::Span;
+
+/// All rows in memory. A clone is an independent copy.
+#[derive(Clone, Debug, Default)]
+pub struct PlannedRows {
+    base: MemoryRows,
+    plans: BTreeMap<i64, Vec<StoredPlan>>,
+    nodes: BTreeMap<i64, Vec<SummaryNode>>,
+    forks: Vec<Fork>,
+    debts: BTreeMap<(i64, DebtKind), Digest>,
+    /// How many entries are in the index.
+    indexed: usize,
+}
+
+/// A store whose transactions are copies. Nothing in it survives the process.
+#[derive(Debug, Default)]
+pub struct MemoryStore(Mutex<PlannedRows>);
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn transaction<T>(&self, act: impl FnOnce(&mut PlannedRows) -> Outcome<T>) -> Outcome<T> {
+        let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut draft = rows.clone();
+        let done = act(&mut draft)?;
+        *rows = draft;
+        Ok(done)
+    }
+}
+
+impl Store for MemoryStore {
+    type Rows = PlannedRows;
+
+    async fn write<T: Send + 'static>(
+        &self,
+        cx: &HookContext,
+        act: impl FnOnce(&mut PlannedRows) -> Outcome<T> + Send + 'static,
+    ) -> Outcome<T> {
+        cx.check()?;
+        self.transaction(act)
+    }
+
+    fn submit(&self, act: impl FnOnce(&mut PlannedRows) -> Outcome<()> + Send + 'static) {
+        // Nobody waits for it.
+        let _done = self.transaction(act).is_ok();
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&PlannedRows) -> Outcome<T> + Send + 'static,
+    ) -> Outcome<T> {
+        let rows = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        look(&rows)
+    }
+}
+
+impl PlannedRows {
+    fn last_plan(&self, session: i64, fits: impl Fn(&StoredPlan) -> bool) -> Option<StoredPlan> {
+        let mut plans = self.plans.get(&session)?.iter().rev();
+        plans.find(|plan| fits(plan)).cloned()
+    }
+
+    fn has_child(&self, fork: &Fork) -> Option<Preparation> {
+        let known = self.base.preparation(&fork.spawn_id).ok()??;
+        let is_alive = matches!(known.stage, Stage::Open | Stage::Started);
+        (is_alive && known.child_session_key == fork.child_session_key).then_some(known)
+    }
+}
+
+impl Rows for PlannedRows {
+    fn plan(&self, session: i64) -> Outcome<Option<StoredPlan>> {
+        Ok(self.last_plan(session, |_| true))
+    }
+
+    fn plan_of_version(&self, session: i64, version: u64) -> Outcome<Option<StoredPlan>> {
+        Ok(self.last_plan(session, |plan| plan.plan.version() == version))
+    }
+
+    fn plan_at(&self, session: i64, log: u64) -> Outcome<Option<StoredPlan>> {
+        Ok(self.last_plan(session, |plan| plan.log <= log))
+    }
+
+    fn put_plan(&mut self, session: i64, plan: &StoredPlan) -> Outcome<()> {
+        self.plans.entry(session).or_default().push(plan.clone());
+        Ok(())
+    }
+
+    fn node(&self, session: i64, id: NodeId) -> Outcome<Option<SummaryNode>> {
+        let mut nodes = self.nodes.get(&session).into_iter().flatten();
+        Ok(nodes.find(|node| node.id() == id).cloned())
+    }
+
+    fn put_node(&mut self, session: i64, node: &SummaryNode) -> Outcome<()> {
+        let nodes = self.nodes.entry(session).or_default();
+        if !nodes.iter().any(|known| known.id() == node.id()) {
+            nodes.push(node.clone());
+        }
+        Ok(())
+    }
+
+    fn set_state(&mut self, session: i64, id: NodeId, state: NodeState) -> Outcome<()> {
+        let nodes = self.nodes.entry(session).or_default();
+        if let Some(node) = nodes.iter_mut().find(|node| node.id() == id) {
+            *node = node.clone().in_state(state);
+        }
+        Ok(())
+    }
+
+    fn node_of_work(&self, session: i64, work: Digest) -> Outcome<Option<SummaryNode>> {
+        let mut nodes = self.nodes.get(&session).into_iter().flatten().rev();
+        Ok(nodes.find(|node| node.source_key() == work).cloned())
+    }
+
+    fn weights(&self, session: i64, from: u64) -> Outcome<Vec<Weight>> {
+        let log = self.base.log(session).into_iter();
+        let rest = log.skip(usize::try_from(from).unwrap_or(usize::MAX));
+        let weights = rest.map(|(stored, message)| Weight {
+            tokens: weigh(&message),
+            entry_id: message.entry_id().clone(),
+            digest: stored.digest,
+        });
+        Ok(weights.collect())
+    }
+
+    fn digests(&self, session: i64, span: Span) -> Outcome<Vec<Digest>> {
+        let log = (0u64..).zip(self.base.log(session));
+        let inside = log.filter(|(place, _)| span.contains(*place));
+        Ok(inside.map(|(_, (stored, _))| stored.digest).collect())
+    }
+
+    fn messages(&self, session: i64, span: Span) -> Outcome<Vec<(u64, Message)>> {
+        let log = (0u64..).zip(self.base.log(session));
+        let inside = log.filter(|(place, _)| span.contains(*place));
+        Ok(inside
+            .map(|(place, (_, message))| (place, message))
+            .collect())
+    }
+
+    fn corrections(&self, session: i64) -> Outcome<Vec<(u64, Digest)>> {
+        let retired = self.base.history(session);
+        let log = (0u64..).zip(self.base.log(session));
+        let changed = log.filter(|(_, (stored, _))| {
+            !stored.entry_id.is_empty() && retired.iter().any(|old| old.entry_id == stored.entry_id)
+        });
+        Ok(changed
+            .map(|(place, (stored, _))| (place, stored.digest))
+            .collect())
+    }
+
+    fn put_fork(&mut self, fork: &Fork) -> Outcome<()> {
+        self.forks.retain(|known| known.spawn_id != fork.spawn_id);
+        self.forks.push(fork.clone());
+        Ok(())
+    }
+
+    fn fork(&self, child_session_key: &str) -> Outcome<Option<Fork>> {
+        let forks = self.forks.iter();
+        let mine = forks.filter(|fork| fork.child_session_key == child_session_key);
+        let alive = mine.filter_map(|fork| Some((self.has_child(fork)?.prepared_at, fork)));
+        Ok(alive
+            .max_by_key(|(prepared_at, _)| *prepared_at)
+            .map(|(_, fork)| fork.clone()))
+    }
+
+    fn drop_forks(&mut self) -> Outcome<()> {
+        let gone = |fork: &Fork| {
+            let known = self.base.preparation(&fork.spawn_id).ok().flatten();
+            known.is_some_and(|known| matches!(known.stage, Stage::RolledBack | Stage::Expired))
+        };
+        let kept: Vec<Fork> = self
+            .forks
+            .iter()
+            .filter(|fork| !gone(fork))
+            .cloned()
+            .collect();
+        self.forks = kept;
+        Ok(())
+    }
+
+    fn session_name(&self, session: i64) -> Outcome<Option<SessionId>> {
+        let mut names = self.base.sessions().into_iter();
+        Ok(names.find(|name| {
+            let row = self.base.session(name).ok().flatten();
+            row.is_some_and(|row| row.id == session)
+        }))
+    }
+
+    fn debt(&self, session: i64, kind: DebtKind) -> Outcome<Option<Digest>> {
+        Ok(self.debts.get(&(session, kind)).copied())
+    }
+
+    fn put_debt(&mut self, session: i64, kind: DebtKind, state: Digest) -> Outcome<()> {
+        self.debts.insert((session, kind), state);
+        Ok(())
+    }
+
+    fn index(&mut self, limit: u64) -> Outcome<Indexed> {
+        let before = self.indexed;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        self.indexed = before.saturating_add(limit).min(self.base.len());
+        Ok(Indexed {
+            added: (self.indexed - before) as u64,
+            ..self.indexed()?
+        })
+    }
+
+    fn indexed(&self) -> Outcome<Indexed> {
+        Ok(Indexed {
+            added: 0,
+            behind: (self.base.len() - self.indexed) as u64,
+        })
+    }
+
+    fn find(&self, session: i64, words: &[&str], limit: u64) -> Outcome<Vec<u64>> {
+        let is_indexed =
+            |stored: &Stored| usize::try_from(stored.id).is_ok_and(|number| number < self.indexed);
+        let has_words = |message: &Message| {
+            let text = text_of(message).to_lowercase();
+            let own: Vec<&str> = text
+                .split(|letter: char| !letter.is_alphanumeric())
+                .collect();
+            words
+                .iter()
+                .all(|word| own.contains(&word.to_lowercase().as_str()))
+        };
+        let log = (0u64..).zip(self.base.log(session));
+        let found = log.filter(|(_, (stored, message))| is_indexed(stored) && has_words(message));
+        let mut places: Vec<u64> = found.map(|(place, _)| place).collect();
+        places.reverse();
+        places.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(if words.is_empty() { Vec::new() } else { places })
+    }
+}
+
+impl LogRows for PlannedRows {
+    fn session(&self, name: &SessionId) -> Result<Option<SessionRow>, EngineError> {
+        self.base.session(name)
+    }
+
+    fn add_session(&mut self, name: &SessionId) -> Result<SessionRow, EngineError> {
+        self.base.add_session(name)
+    }
+
+    fn write_ends(&mut self, session: &SessionRow) -> Result<(), EngineError> {
+        self.base.write_ends(session)
+    }
+
+    fn by_entry_id(&self, session: i64, id: &str) -> Result<Option<Stored>, EngineError> {
+        self.base.by_entry_id(session, id)
+    }
+
+    fn entries_from(&self, session: i64, place: u64) -> Result<Vec<Stored>, EngineError> {
+        self.base.entries_from(session, place)
+    }
+
+    fn chain_at(&self, session: i64, place: u64) -> Result<[u8; 32], EngineError> {
+        self.base.chain_at(session, place)
+    }
+
+    fn retired(&self, session: i64, id: &str, digest: Digest) -> Result<Vec<Stored>, EngineError> {
+        self.base.retired(session, id, digest)
+    }
+
+    fn first_unclaimed(
+        &self,
+        session: i64,
+        digest: Digest,
+        from: u64,
+        unclaimed: Unclaimed,
+    ) -> Result<Option<Stored>, EngineError> {
+        self.base.first_unclaimed(session, digest, from, unclaimed)
+    }
+
+    fn last_of_turn(&self, session: i64, from: u64) -> Result<Option<Stored>, EngineError> {
+        self.base.last_of_turn(session, from)
+    }
+
+    fn clear(&mut self, session: i64, place: u64) -> Result<(), EngineError> {
+        self.base.clear(session, place)
+    }
+
+    fn put(&mut self, id: i64, at: (u64, [u8; 32])) -> Result<(), EngineError> {
+        self.base.put(id, at)
+    }
+
+    fn insert(
+        &mut self,
+        session: i64,
+        message: &Message,
+        marks: &Marks,
+        at: (u64, [u8; 32]),
+    ) -> Result<(), EngineError> {
+        self.base.insert(session, message, marks, at)
+    }
+
+    fn mark(&mut self, id: i64, marks: &Marks) -> Result<(), EngineError> {
+        self.base.mark(id, marks)
+    }
+}
+
+impl Ledger for PlannedRows {
+    fn key(&self, name: &KeyName) -> Result<Option<KeyRecord>, EngineError> {
+        self.base.key(name)
+    }
+
+    fn put_key(&mut self, name: &KeyName, record: &KeyRecord) -> Result<(), EngineError> {
+        self.base.put_key(name, record)
+    }
+
+    fn remove_key(&mut self, name: &KeyName) -> Result<(), EngineError> {
+        self.base.remove_key(name)
+    }
+
+    fn highest_pair(&self, session: &SessionId) -> Result<Option<Pair>, EngineError> {
+        self.base.highest_pair(session)
+    }
+
+    fn put_highest_pair(&mut self, session: &SessionId, pair: Pair) -> Result<(), EngineError> {
+        self.base.put_highest_pair(session, pair)
+    }
+
+    fn is_closed(&self, hook: HookId) -> Result<bool, EngineError> {
+        self.base.is_closed(hook)
+    }
+
+    fn close(&mut self, hook: HookId) -> Result<(), EngineError> {
+        self.base.close(hook)
+    }
+
+    fn preparation(&self, spawn_id: &str) -> Result<Option<Preparation>, EngineError> {
+        self.base.preparation(spawn_id)
+    }
+
+    fn put_preparation(&mut self, preparation: &Preparation) -> Result<(), EngineError> {
+        self.base.put_preparation(preparation)
+    }
+
+    fn remove_preparation(&mut self, spawn_id: &str) -> Result<(), EngineError> {
+        self.base.remove_preparation(spawn_id)
+    }
+
+    fn open_preparation(&self, child: &str) -> Result<Option<Preparation>, EngineError> {
+        self.base.open_preparation(child)
+    }
+
+    fn due_preparations(&self, now: UnixMillis) -> Result<Vec<Preparation>, EngineError> {
+        self.base.due_preparations(now)
+    }
+}
