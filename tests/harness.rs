@@ -4,6 +4,7 @@
 pub(crate) mod bare;
 mod bytes;
 mod engine;
+mod failing;
 mod http2;
 mod messages;
 mod odd;
@@ -22,6 +23,7 @@ use std::time::Duration;
 
 pub(crate) use bytes::{encoded, framed, post};
 pub(crate) use engine::{Gate, TestEngine};
+pub(crate) use failing::Failing;
 pub(crate) use http2::{Http2, Http2Call};
 pub(crate) use messages::{message, session, transcript, view};
 pub(crate) use odd::Odd;

@@ -3,7 +3,7 @@
 
 mod catch_up;
 mod connections;
-mod engine;
+pub(crate) mod engine;
 mod frames;
 mod host_calls;
 mod last_words;

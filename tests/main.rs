@@ -23,17 +23,23 @@ mod facts;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod field_reports;
+#[cfg(test)]
 mod frames;
 #[cfg(test)]
 mod guarded;
 #[cfg(test)]
 mod harness;
 #[cfg(test)]
+mod host;
+#[cfg(test)]
 mod host_calls;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod keep_alive;
+#[cfg(test)]
+mod lifecycle;
 #[cfg(test)]
 mod load;
 #[cfg(test)]

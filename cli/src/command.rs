@@ -12,4 +12,5 @@ pub mod man;
 pub mod replay;
 pub mod serve;
 pub mod session;
+pub mod status;
 pub mod tokens;

@@ -30,6 +30,9 @@ pub fn start(format: LogFormat, filter: &str) -> anyhow::Result<()> {
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(output::progress_is_watched())
+        // A line that cannot be written would be reported there as well, and end the task that
+        // logs: whoever read this process's lines may go away before it does.
+        .log_internal_errors(false)
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Human => lines.with_target(false).compact().init(),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use contextwire::command::{
     audit, bench, call, completions, config, describe, doctor, generate, man, replay, serve,
-    session, tokens,
+    session, status, tokens,
 };
 use contextwire::output;
 
@@ -22,6 +22,7 @@ enum Command {
     Serve(serve::ServeArgs),
     Replay(replay::ReplayArgs),
     Describe(describe::DescribeArgs),
+    Status(status::StatusArgs),
     Call(call::CallArgs),
     Generate(generate::GenerateArgs),
     Bench(bench::BenchArgs),
@@ -40,6 +41,7 @@ async fn main() -> ExitCode {
         Command::Serve(args) => serve::run(args).await.map(|()| ExitCode::SUCCESS),
         Command::Replay(args) => replay::run(args).await.map(|()| ExitCode::SUCCESS),
         Command::Describe(args) => describe::run(args).await.map(|()| ExitCode::SUCCESS),
+        Command::Status(args) => status::run(args).await.map(|()| ExitCode::SUCCESS),
         Command::Call(args) => call::run(args).await.map(|()| ExitCode::SUCCESS),
         Command::Generate(args) => generate::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Bench(args) => bench::run(args).await,

@@ -10,11 +10,13 @@ mod conversion;
 mod describe;
 mod doctor;
 mod figure;
+mod host;
 mod privacy;
 mod prose;
 mod replay;
 mod show;
 mod stats;
+mod status;
 mod table;
 mod tokens;
 
@@ -25,11 +27,13 @@ pub use conversion::ConversionReport;
 pub use describe::{Describe, HostRequirement, Limits};
 pub use doctor::{DoctorReport, Finding, Severity};
 pub use figure::Millis;
+pub use host::HostReport;
 pub use privacy::{PrivacyField, PrivacyReport};
 pub use replay::{ReplayReport, ReplayTotals, ReplayTurn};
 pub use show::{
     ShownEntries, ShownEntry, ShownMessage, ShownPiece, ShownTurn, ShownTurns, ShownWhole,
 };
 pub use stats::{EntriesOfType, MessagesOfRole, ReportedProblem, SessionStats, TextsOfKind};
+pub use status::Outside;
 pub use table::Surface;
 pub use tokens::{TokensByProvider, TokensOfKind, TokensReport};

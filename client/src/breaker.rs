@@ -3,79 +3,66 @@
 mod state;
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 
-use futures_util::future::BoxFuture;
 use tokio::time::Instant;
-use tower::{Layer, Service};
 
 use crate::call::{Answer, Call, ServedBy};
 use crate::classify::{CountsAs, counts_as};
 use crate::describe::Acquaintance;
 use crate::error::CallError;
+use crate::layer::{Below, Pending, Wrap, at_once, layer};
+use crate::observer::Observer;
+use crate::stack::Gauges;
 use crate::sync::Debt;
 
-use state::{Change, Circuit, Outcome, Ticket};
-
-/// Wraps a service of calls in [`Breaker`]. One layer is one endpoint.
-#[derive(Clone, Debug)]
-pub(crate) struct BreakerLayer {
-    circuit: Arc<Mutex<Circuit>>,
-    known: Arc<Acquaintance>,
-}
-
-impl BreakerLayer {
-    pub(crate) fn new(known: Arc<Acquaintance>) -> Self {
-        Self {
-            circuit: Arc::new(Mutex::new(Circuit::new())),
-            known,
-        }
-    }
-}
-
-impl<S> Layer<S> for BreakerLayer {
-    type Service = Breaker<S>;
-
-    fn layer(&self, inner: S) -> Breaker<S> {
-        Breaker {
-            inner,
-            layer: self.clone(),
-        }
-    }
-}
+use state::{Change, Outcome, Ticket};
+pub(crate) use state::{Circuit, Position};
 
 /// Judges each attempt; after too many failures it answers at once, without a call.
 ///
 /// The first call after a pause describes the engine anew before it sends its hook, since what
 /// comes back may be another build; only the hook's success ends the pause.
+///
+/// One layer is one endpoint.
 #[derive(Clone, Debug)]
-pub(crate) struct Breaker<S> {
-    inner: S,
-    layer: BreakerLayer,
+pub(crate) struct BreakerLayer {
+    circuit: Arc<Mutex<Circuit>>,
+    known: Arc<Acquaintance>,
+    observer: Arc<Observer>,
 }
 
-impl<S> Service<Call> for Breaker<S>
-where
-    S: Service<Call, Response = Answer, Error = CallError>,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = CallError;
-    type Future = BoxFuture<'static, Result<Answer, CallError>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.inner.poll_ready(cx)
+impl BreakerLayer {
+    pub(crate) fn of(gauges: &Gauges) -> Self {
+        Self {
+            circuit: Arc::clone(&gauges.circuit),
+            known: Arc::clone(&gauges.known),
+            observer: Arc::clone(&gauges.observer),
+        }
     }
+}
 
-    fn call(&mut self, call: Call) -> Self::Future {
-        let permit = match Permit::ask(&self.layer.circuit, &call) {
+#[cfg(test)]
+impl BreakerLayer {
+    /// A circuit of its own.
+    pub(crate) fn new(known: Arc<Acquaintance>) -> Self {
+        let order = Arc::new(crate::order::HostOrder::starting_after(None));
+        let observer = Arc::new(Observer::new("e".to_owned(), None, Arc::default()));
+        Self::of(&Gauges::new((known, order, observer), &<_>::default()))
+    }
+}
+
+layer!(BreakerLayer);
+
+impl Wrap for BreakerLayer {
+    fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {
+        let permit = match Permit::ask(self, &call) {
             Ok(permit) => permit,
-            Err(error) => return Box::pin(std::future::ready(Err(error))),
+            Err(error) => return at_once(Err(error)),
         };
         if permit.ticket.is_probe {
-            self.layer.known.forget();
+            self.known.forget();
         }
-        let answer = self.inner.call(call);
+        let answer = below.call(call);
         Box::pin(async move {
             let outcome = answer.await;
             permit.settle(&outcome);
@@ -88,6 +75,7 @@ where
 #[derive(Debug)]
 struct Permit {
     circuit: Arc<Mutex<Circuit>>,
+    observer: Arc<Observer>,
     ticket: Ticket,
     share_ends: Instant,
     debt: Debt,
@@ -96,11 +84,13 @@ struct Permit {
 }
 
 impl Permit {
-    fn ask(circuit: &Arc<Mutex<Circuit>>, call: &Call) -> Result<Self, CallError> {
+    fn ask(layer: &BreakerLayer, call: &Call) -> Result<Self, CallError> {
+        let circuit = &layer.circuit;
         let admitted = lock(circuit).admit(Instant::now());
         let ticket = admitted.map_err(|retry_in| CallError::BreakerOpen { retry_in })?;
         Ok(Self {
             circuit: Arc::clone(circuit),
+            observer: Arc::clone(&layer.observer),
             ticket,
             share_ends: call.share_ends,
             debt: call.traffic.debt().clone(),
@@ -153,11 +143,20 @@ impl Drop for Permit {
         match lock(&self.circuit).settle(&self.ticket, outcome, now) {
             Some(Change::Opened(cooldown)) => {
                 tracing::warn!(?cooldown, "the engine is not asked for a while");
+                self.observer.breaker_turned("open");
             }
-            Some(Change::Closed) => tracing::info!("the engine is asked again"),
+            Some(Change::Closed) => {
+                tracing::info!("the engine is asked again");
+                self.observer.breaker_turned("closed");
+            }
             None => {}
         }
     }
+}
+
+/// Where the circuit stands now.
+pub(crate) fn position(circuit: &Mutex<Circuit>) -> Position {
+    lock(circuit).position(Instant::now())
 }
 
 fn lock(circuit: &Mutex<Circuit>) -> std::sync::MutexGuard<'_, Circuit> {

@@ -11,7 +11,11 @@ use tokio::time::Instant;
 use crate::error::CallError;
 use crate::request::{EngineReply, EngineRequest};
 use crate::sync::Debt;
+use crate::trace_parent::TraceParent;
 use crate::tries::Tries;
+
+/// The name of a logical turn.
+pub(crate) type TurnName = Arc<str>;
 
 /// A hook invocation on its way through the stack.
 #[derive(Clone, Debug)]
@@ -39,6 +43,10 @@ pub struct Call {
     pub scope: Scope,
     /// Which operation the call belongs to, for an engine's records only.
     pub operation: Option<String>,
+    /// The logical turn that it belongs to, where the host names its turns (R7.4).
+    pub turn: Option<Arc<str>>,
+    /// The span that it belongs to, where the host traces (R1.10).
+    pub trace: Option<TraceParent>,
     /// Place in the host's order (R7.9). The stack fills it in where it is absent.
     pub order: Option<Order>,
     /// Hooks whose effect must not happen any more (R7.2). The stack fills them in.
@@ -64,6 +72,8 @@ impl Call {
             host: Host::default(),
             scope: Scope::default(),
             operation: None,
+            turn: None,
+            trace: None,
             order: None,
             abandoned_hooks: Vec::new(),
             traffic: Traffic::default(),

@@ -3,20 +3,20 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 
 use contextwire_engine::{Assemble, Bootstrap, SessionId, Site, Transcript, TranscriptSync};
 use contextwire_proto::sync::List;
-use futures_util::future::BoxFuture;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tower::{Layer, Service, ServiceExt};
+use tower::ServiceExt;
 
-use crate::call::{Answer, Call};
+use crate::call::Call;
 use crate::describe::Acquaintance;
 use crate::error::CallError;
+use crate::layer::{Below, Pending, Wrap, layer};
 use crate::request::EngineRequest;
 
-/// Wraps a service of calls in [`CatchUp`].
+/// Sends on what calls could not: a view in an Assemble that assembles nothing, a log in a
+/// background Bootstrap. The next call finds the engine further on.
 #[derive(Clone, Debug)]
 pub(crate) struct CatchUpLayer {
     known: Arc<Acquaintance>,
@@ -62,43 +62,14 @@ impl CatchUpLayer {
     }
 }
 
-impl<S> Layer<S> for CatchUpLayer {
-    type Service = CatchUp<S>;
+layer!(CatchUpLayer);
 
-    fn layer(&self, inner: S) -> CatchUp<S> {
-        CatchUp {
-            inner,
-            layer: self.clone(),
-        }
-    }
-}
-
-/// Sends on what calls could not: a view in an Assemble that assembles nothing, a log in a
-/// background Bootstrap. The next call finds the engine further on.
-#[derive(Clone, Debug)]
-pub(crate) struct CatchUp<S> {
-    inner: S,
-    layer: CatchUpLayer,
-}
-
-impl<S> Service<Call> for CatchUp<S>
-where
-    S: Service<Call, Response = Answer, Error = CallError> + Clone + Send + 'static,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = CallError;
-    type Future = BoxFuture<'static, Result<Answer, CallError>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
-        let (layer, engine) = (self.layer.clone(), self.inner.clone());
+impl Wrap for CatchUpLayer {
+    fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {
+        let (layer, engine) = (self.clone(), below.clone());
         let unsent =
             carried(&call).map(|(list, transcript)| (call.session.clone(), list, transcript));
-        let answer = self.inner.call(call);
+        let answer = below.call(call);
         Box::pin(async move {
             let outcome = answer.await;
             let (Err(CallError::Syncing { share }), Some((session, list, transcript))) =
@@ -124,11 +95,7 @@ where
 }
 
 impl Uploads {
-    fn start<S>(&self, engine: S, call: Call, list: List)
-    where
-        S: Service<Call, Response = Answer, Error = CallError> + Send + 'static,
-        S::Future: Send + 'static,
-    {
+    fn start(&self, engine: impl Below, call: Call, list: List) {
         let key = (call.session.id.clone(), list);
         if !self.running.lock().insert(key.clone()) {
             return;

@@ -95,7 +95,7 @@ pub(crate) fn counts_as(error: &CallError) -> CountsAs {
         | CallError::Unreachable { .. } => CountsAs::Breaker,
         CallError::Refused { reason, .. } => reason_counts_as(*reason),
         CallError::ContractViolation(_) => CountsAs::SlowBreaker,
-        CallError::Malformed(_) => CountsAs::Quarantine,
+        CallError::Malformed(_) | CallError::Undescribed(_) => CountsAs::Quarantine,
         CallError::OverBudget { .. }
         | CallError::Syncing { .. }
         | CallError::SyncTooLarge { .. }
@@ -106,6 +106,11 @@ pub(crate) fn counts_as(error: &CallError) -> CountsAs {
         | CallError::Absent { .. }
         | CallError::Unsupported(_)
         | CallError::BreakerOpen { .. }
+        | CallError::TurnDegraded { .. }
+        | CallError::DiscoveryOnly { .. }
+        | CallError::Unmet(_)
+        | CallError::Busy { .. }
+        | CallError::TurnOver
         | CallError::MessageTooLarge { .. }
         | CallError::Abandoned => CountsAs::Nothing,
     }
@@ -179,6 +184,14 @@ pub(crate) fn again(error: &CallError) -> Again {
         return Again::After(retry_delay(status).unwrap_or_default());
     }
     Again::Never
+}
+
+/// Whether the call cannot have reached the engine: nobody listened.
+pub(crate) fn never_arrived(error: &CallError) -> bool {
+    if let CallError::Unreachable { status, .. } = error {
+        return causes(status).any(<dyn Error>::is::<tonic::ConnectError>);
+    }
+    false
 }
 
 /// Whether a connection was there and broke, or somebody on the way says that nobody is. What a peer

@@ -18,11 +18,11 @@ use futures_util::future::BoxFuture;
 use tower::{Layer, Service, ServiceExt};
 
 pub(crate) use adaptation::Adaptation;
+pub(crate) use memory::Memory;
 
 use crate::call::{Answer, Call};
 use crate::describe::KnownCall;
 use crate::error::CallError;
-use memory::Memory;
 
 /// Whether a strict engine is sent a call again without what it rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +41,13 @@ pub(crate) struct CompatLayer {
 }
 
 impl CompatLayer {
+    pub(crate) fn of(strip: Strip, memory: Arc<Memory>) -> Self {
+        Self { strip, memory }
+    }
+
+    #[cfg(test)]
     pub(crate) fn new(strip: Strip) -> Self {
-        Self {
-            strip,
-            memory: Arc::new(Memory::new()),
-        }
+        Self::of(strip, Arc::new(Memory::new()))
     }
 }
 

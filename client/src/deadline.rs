@@ -1,52 +1,25 @@
 //! Layer: the host owns every timer (R7.1). The engine gets its share, the reserve is the fallback's.
 
-use std::task::{Context, Poll};
-
 use contextwire_proto::limits;
-use futures_util::future::BoxFuture;
 use tokio::time::timeout_at;
-use tower::{Layer, Service};
 
-use crate::call::{Answer, Call};
+use crate::call::Call;
 use crate::error::CallError;
-
-/// Wraps a service of calls in [`Deadline`].
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DeadlineLayer;
-
-impl<S> Layer<S> for DeadlineLayer {
-    type Service = Deadline<S>;
-
-    fn layer(&self, inner: S) -> Deadline<S> {
-        Deadline { inner }
-    }
-}
+use crate::layer::{Below, Pending, Wrap, layer};
 
 /// Ends each call when the engine's share is over, connecting and describing included.
 ///
 /// Dropping the inner call is what tells the layers below; they cancel in band.
-#[derive(Clone, Debug)]
-pub(crate) struct Deadline<S> {
-    inner: S,
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DeadlineLayer;
 
-impl<S> Service<Call> for Deadline<S>
-where
-    S: Service<Call, Response = Answer, Error = CallError>,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = CallError;
-    type Future = BoxFuture<'static, Result<Answer, CallError>>;
+layer!(DeadlineLayer);
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
+impl Wrap for DeadlineLayer {
+    fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {
         let share = limits::share(call.budget);
         let debt = call.traffic.debt().clone();
-        let answer = timeout_at(call.share_ends, self.inner.call(call));
+        let answer = timeout_at(call.share_ends, below.call(call));
         Box::pin(async move {
             match answer.await {
                 // The transport's timer may notice first; the share is the same. What the host
@@ -68,9 +41,10 @@ mod tests {
 
     use contextwire_engine::{Assemble, Session, SessionId};
     use tokio::time::Instant;
-    use tower::ServiceExt;
+    use tower::{Layer, ServiceExt};
 
     use super::*;
+    use crate::call::Answer;
     use crate::request::EngineRequest;
 
     #[tokio::test(start_paused = true)]

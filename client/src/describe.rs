@@ -18,9 +18,12 @@ use crate::classify::{classify, complaint};
 use crate::compat::Adaptation;
 use crate::connect::Stub;
 use crate::error::{CallError, FailureClass};
+use crate::info_file::InfoFile;
 use crate::neutral;
 use crate::options::ClientOptions;
 use crate::quarantine::Bar;
+use crate::request::EngineRequest;
+use crate::requirements::{HostProfile, operation};
 use crate::target::Target;
 
 /// A call and the engine that it goes to.
@@ -35,8 +38,11 @@ pub(crate) struct KnownCall {
 #[derive(Debug)]
 pub(crate) struct Acquaintance {
     stub: Stub,
+    target: Target,
     host: HostDescription,
+    profile: Option<HostProfile>,
     bar: Bar,
+    file: Option<InfoFile>,
     /// What the engine said last, valid or not (R7.12).
     last: Mutex<Option<Arc<EngineDescription>>>,
     known: Mutex<Option<(Arc<EngineDescription>, Option<Instant>)>>,
@@ -46,13 +52,20 @@ pub(crate) struct Acquaintance {
 impl Acquaintance {
     pub(crate) fn new(stub: Stub, target: &Target, options: &ClientOptions) -> Self {
         let engine_id = options.engine_id.clone();
-        let host = HostDescription {
-            protocol: limits::PROTOCOL,
+        let file = options.info_file.clone().map(InfoFile::new);
+        let profile = options.profile.clone();
+        let shown = profile.clone().unwrap_or_else(|| HostProfile {
             id: options.host_id.clone(),
             label: options.host_id.clone(),
+            capabilities: Vec::new(),
+        });
+        let host = HostDescription {
+            protocol: limits::PROTOCOL,
+            id: shown.id,
+            label: shown.label,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             instance: uuid::Uuid::now_v7().to_string(),
-            capabilities: Vec::new(),
+            capabilities: shown.capabilities,
             runtime_settings_versions: limits::RUNTIME_SETTINGS_VERSIONS.to_vec(),
             limits: Limits {
                 max_message_bytes: Some(options.max_message_bytes as u64),
@@ -61,12 +74,20 @@ impl Acquaintance {
         };
         Self {
             stub,
+            target: target.clone(),
             host,
             bar: Bar::new(engine_id.unwrap_or_else(|| target.to_string()), options),
-            last: Mutex::new(None),
+            last: Mutex::new(file.as_ref().and_then(InfoFile::read).map(Arc::new)),
+            profile,
+            file,
             known: Mutex::new(None),
             asking: tokio::sync::Mutex::new(()),
         }
+    }
+
+    /// Where the engine is.
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
     }
 
     /// What bars the engine.
@@ -113,9 +134,17 @@ impl Acquaintance {
             return Ok(known);
         }
         let _turn = self.asking.lock().await;
-        match self.current() {
-            Some(known) => Ok(known),
-            None => self.ask(Hook::Describe.profile().deadline).await,
+        if let Some(known) = self.current() {
+            return Ok(known);
+        }
+        let asked = self.ask(Hook::Describe.profile().deadline).await;
+        match (asked, self.last()) {
+            (Err(error), Some(last)) if complaint(&error).is_some() => {
+                tracing::debug!(%error, "the engine will not be described: taken as it was last");
+                *self.lock() = Some((Arc::clone(&last), None));
+                Ok(last)
+            }
+            (asked, _) => asked,
         }
     }
 
@@ -124,16 +153,40 @@ impl Acquaintance {
         let answer = timeout(share, self.introduce(Instant::now() + share));
         let answer = answer
             .await
-            .map_err(|_| CallError::DeadlineExceeded { share })??;
+            .map_err(|_| CallError::DeadlineExceeded { share })?
+            .map_err(CallError::of_describing)?;
         let engine: EngineDescription = answer
             .try_into()
             .map_err(|error| CallError::Malformed(format!("Describe: {error}")))?;
         let engine = Arc::new(check(engine)?);
         let expires = (!engine.ttl.is_zero()).then(|| Instant::now() + engine.ttl);
         *self.lock() = Some((Arc::clone(&engine), expires));
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Some(Arc::clone(&engine));
+        let before = {
+            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            last.replace(Arc::clone(&engine))
+        };
+        if let Some(file) = &self.file
+            && before.is_none_or(|before| before.info != engine.info)
+        {
+            file.write(Arc::clone(&engine));
+        }
         Ok(engine)
+    }
+
+    /// What the host lacks of what the engine requires for this call, and the name of the operation
+    /// that it belongs to; nothing is judged for a host that does not say what it can.
+    fn operation(
+        &self,
+        engine: &EngineDescription,
+        request: &EngineRequest,
+    ) -> Result<Option<&'static str>, CallError> {
+        let Some((profile, operation)) = self.profile.as_ref().zip(operation(request)) else {
+            return Ok(None);
+        };
+        match profile.unmet(&engine.info, operation) {
+            Some(unmet) => Err(CallError::Unmet(Box::new(unmet))),
+            None => Ok(Some(operation)),
+        }
     }
 
     /// Says who the host is; to an engine that refuses that, once more in the words of the first
@@ -274,7 +327,7 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, call: Call) -> Self::Future {
+    fn call(&mut self, mut call: Call) -> Self::Future {
         // The service that said it is ready is the one that is called.
         let spare = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, spare);
@@ -284,6 +337,8 @@ where
             if !has(&engine, call.hook()) {
                 return neutral::absent(&call);
             }
+            let operation = acquaintance.operation(&engine, &call.request)?;
+            call.operation = call.operation.or(operation.map(str::to_owned));
             let adaptation = Adaptation::default();
             let known = KnownCall {
                 call,

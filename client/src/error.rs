@@ -7,6 +7,8 @@ use contextwire_proto::Reason;
 use contextwire_proto::status::Violation;
 use tonic::Status;
 
+use crate::requirements::UnmetRequirement;
+
 /// Who is at fault; the only thing that policies look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FailureClass {
@@ -91,6 +93,10 @@ pub enum CallError {
     /// What the engine says of itself breaks the contract (HOST-SEMANTICS 3.2).
     #[error("the engine's description breaks the contract: {0}")]
     Malformed(String),
+    /// The engine failed by its own word when it was asked what it is: what the throw of a factory
+    /// is in process (HOST-SEMANTICS 3.3).
+    #[error("the engine failed to describe itself: {0}")]
+    Undescribed(String),
     /// The engine failed before, by its own word, and is not asked any more (R7.3).
     #[error("the engine is barred since {operation} failed: {reason}")]
     Quarantined {
@@ -113,6 +119,32 @@ pub enum CallError {
         /// Path of the field.
         field: String,
     },
+    /// The engine failed this turn before: somebody else serves the rest of it (R7.4).
+    #[error("the turn goes on without the engine: {reason}")]
+    TurnDegraded {
+        /// Why: the code of the first failure, or what made the turn begin so.
+        reason: String,
+    },
+    /// The engine is registered for discovery only, and nobody uses it.
+    #[error("the engine `{engine_id}` is registered for discovery only: register it for use")]
+    DiscoveryOnly {
+        /// The id that the slot names.
+        engine_id: String,
+    },
+    /// The engine requires something that this host cannot do (HOST-SEMANTICS 5).
+    #[error("{0}")]
+    Unmet(Box<UnmetRequirement>),
+    /// As many calls or bytes as the host allows are on their way to the engine already.
+    #[error("{calls} calls or {bytes} bytes are on their way to the engine already")]
+    Busy {
+        /// Calls that may run at once.
+        calls: usize,
+        /// Bytes that they may bring.
+        bytes: u64,
+    },
+    /// The turn is over.
+    #[error("the turn is over: begin another one")]
+    TurnOver,
     /// The engine does not have this method, by its own description (R1.1).
     #[error("the engine has no {hook}")]
     Absent {
@@ -150,20 +182,38 @@ impl CallError {
             | Self::Syncing { .. }
             | Self::SyncTooLarge { .. }
             | Self::Unreachable { .. }
-            | Self::BreakerOpen { .. } => FailureClass::Transient,
+            | Self::BreakerOpen { .. }
+            | Self::TurnDegraded { .. }
+            | Self::Busy { .. } => FailureClass::Transient,
             Self::Refused { reason, .. } => class_of(*reason),
             Self::ContractViolation(_) | Self::Malformed(_) | Self::OverBudget { .. } => {
                 FailureClass::Contract
             }
-            Self::Quarantined { .. } => FailureClass::Engine,
+            Self::Undescribed(_) | Self::Quarantined { .. } => FailureClass::Engine,
             Self::Overtaken { .. }
             | Self::Incompatible { .. }
             | Self::NotUnderstood { .. }
             | Self::Absent { .. }
             | Self::Unsupported(_)
             | Self::MessageTooLarge { .. }
+            | Self::DiscoveryOnly { .. }
+            | Self::Unmet(_)
+            | Self::TurnOver
             | Self::Abandoned => FailureClass::Caller,
         }
+    }
+
+    /// The same of a Describe: an engine that fails by its own word before there is a hook to blame.
+    pub(crate) fn of_describing(self) -> Self {
+        if let Self::Refused {
+            reason: Reason::EngineFailure,
+            message,
+            ..
+        } = self
+        {
+            return Self::Undescribed(message);
+        }
+        self
     }
 
     /// Whether the engine's time was up, by the host's clock or by its own.
@@ -190,6 +240,7 @@ impl CallError {
             Self::Overtaken { .. } => Reason::GenerationConflict.name(),
             Self::ContractViolation(_) | Self::Malformed(_) => "CONTRACT_VIOLATION",
             Self::OverBudget { .. } => "OVER_BUDGET",
+            Self::Undescribed(_) => Reason::EngineFailure.name(),
             Self::Quarantined { .. } => "QUARANTINED",
             Self::Incompatible { .. } => "VERSION_UNSUPPORTED",
             Self::NotUnderstood { .. } => Reason::NotUnderstood.name(),
@@ -197,6 +248,11 @@ impl CallError {
             Self::Unsupported(_) => "UNSUPPORTED",
             Self::BreakerOpen { .. } => "BREAKER_OPEN",
             Self::MessageTooLarge { .. } => "MESSAGE_TOO_LARGE",
+            Self::TurnDegraded { .. } => "TURN_DEGRADED",
+            Self::DiscoveryOnly { .. } => "DISCOVERY_ONLY",
+            Self::Unmet(_) => Reason::CapabilityRequired.name(),
+            Self::Busy { .. } => "BUSY",
+            Self::TurnOver => "TURN_OVER",
             Self::Abandoned => "ABANDONED",
         }
     }

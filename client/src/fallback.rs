@@ -1,16 +1,14 @@
 //! Layer: when the engine does not answer, somebody does, and says so (PROTOCOL 7).
 
+mod compaction;
 #[cfg(feature = "local")]
 mod join;
 mod last_good;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 
-use contextwire_engine::{Reply, SessionId};
-use futures_util::future::BoxFuture;
-use tower::{Layer, Service};
+use contextwire_engine::{Hook, Reply, SessionId};
 
 #[cfg(feature = "local")]
 pub(crate) use join::join;
@@ -20,27 +18,59 @@ use last_good::{Asked, LastGoods};
 use crate::call::{Answer, Call, Served, ServedBy};
 use crate::describe::Acquaintance;
 use crate::error::CallError;
+use crate::layer::{Below, Pending, Wrap, layer};
 use crate::neutral;
-use crate::options::FallbackEngine;
+use crate::options::{ClientOptions, FallbackEngine, Policy};
 use crate::request::{EngineReply, EngineRequest};
+use compaction::CompactionInPlace;
 
-/// Wraps a service of calls in [`Fallback`].
+/// Substitutes an answer by the hook's class: Assemble from the in-process engine, Compact from the
+/// built-in one, hooks that the next sync makes up for by their neutral result. All other failures are passed on: what to do
+/// about a turn that is not stored or a spawn that is not prepared is the host's choice.
 #[derive(Clone, Debug)]
 pub(crate) struct FallbackLayer {
     engine: FallbackEngine,
-    known: Arc<Acquaintance>,
+    policy: Policy,
+    compaction: CompactionInPlace,
+    /// Absent where there is no engine that could have been seen.
+    known: Option<Arc<Acquaintance>>,
     goods: LastGoods,
     degraded: Arc<AtomicBool>,
 }
 
 impl FallbackLayer {
-    pub(crate) fn new(engine: FallbackEngine, known: Arc<Acquaintance>) -> Self {
+    pub(crate) fn of(options: &ClientOptions, known: Option<Arc<Acquaintance>>) -> Self {
         Self {
-            engine,
+            engine: options.fallback,
+            policy: options.policy,
+            compaction: CompactionInPlace::new(options),
             known,
             goods: LastGoods::new(),
             degraded: Arc::default(),
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn new(fallback: FallbackEngine, known: Arc<Acquaintance>) -> Self {
+        let options = ClientOptions {
+            fallback,
+            ..ClientOptions::default()
+        };
+        Self::of(&options, Some(known))
+    }
+
+    /// Whether the engine says so; nothing while it was never seen.
+    fn owns_compaction(&self) -> Option<bool> {
+        let Some(known) = &self.known else {
+            return Some(false);
+        };
+        known.last().map(|engine| engine.info.owns_compaction)
+    }
+
+    /// Whether nobody may act in the engine's place: the operation must not begin on this host
+    /// (HOST-SEMANTICS 5). A turn by lease is degraded instead.
+    fn fails_closed(&self, error: &CallError) -> bool {
+        matches!(error, CallError::Unmet(_)) && self.policy != Policy::Lease
     }
 
     /// Takes in what the engine answered.
@@ -53,7 +83,7 @@ impl FallbackLayer {
         }
         match (&served.result, asked) {
             (EngineReply::Assembled(outcome), Some(asked)) => {
-                let owns = self.known.last().is_some_and(|it| it.info.owns_compaction);
+                let owns = self.owns_compaction() == Some(true);
                 self.goods.remember(session, asked, outcome, owns);
             }
             (EngineReply::Compacted(compacted), _) if compacted.compacted => {
@@ -67,41 +97,24 @@ impl FallbackLayer {
     }
 }
 
-impl<S> Layer<S> for FallbackLayer {
-    type Service = Fallback<S>;
-
-    fn layer(&self, inner: S) -> Fallback<S> {
-        Fallback {
-            inner,
-            layer: self.clone(),
+impl FallbackLayer {
+    /// Compacts in the engine's place, where somebody does. If that fails too, the caller sees why
+    /// the engine did not (HOST-SEMANTICS 3.4).
+    async fn compact(&self, call: Call, error: &CallError) -> Option<EngineReply> {
+        let session = call.session.id.clone();
+        let owned = self.owns_compaction();
+        let reply = self.compaction.run(call, owned, error).await?;
+        if matches!(&reply, EngineReply::Compacted(done) if done.compacted) {
+            self.goods.outdate(&session);
         }
+        Some(reply)
     }
 }
 
-/// Substitutes an answer by the hook's class: Assemble from the in-process engine, hooks that the
-/// next sync makes up for by their neutral result. All other failures are passed on: what to do
-/// about a turn that is not stored, a spawn that is not prepared or a session that is too long is
-/// the host's choice.
-#[derive(Clone, Debug)]
-pub(crate) struct Fallback<S> {
-    inner: S,
-    layer: FallbackLayer,
-}
+layer!(FallbackLayer);
 
-impl<S> Service<Call> for Fallback<S>
-where
-    S: Service<Call, Response = Answer, Error = CallError>,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = CallError;
-    type Future = BoxFuture<'static, Result<Answer, CallError>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
+impl Wrap for FallbackLayer {
+    fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {
         #[cfg(feature = "local")]
         crate::local::warm_up();
         let substitute = Substitute::of(&call.request);
@@ -111,8 +124,9 @@ where
         } else {
             None
         };
-        let layer = self.layer.clone();
-        let answer = self.inner.call(call);
+        let layer = self.clone();
+        let compact = (call.hook() == Hook::Compact).then(|| Box::new(call.clone()));
+        let answer = below.call(call);
         Box::pin(async move {
             let error = match answer.await {
                 Ok(served) => {
@@ -121,8 +135,15 @@ where
                 }
                 Err(error) => error,
             };
+            if layer.fails_closed(&error) {
+                return Err(error);
+            }
             let last = layer.goods.of(&session);
-            let Some(result) = substitute.reply(layer.engine, last).await else {
+            let result = match compact {
+                Some(call) => layer.compact(*call, &error).await,
+                None => substitute.reply(layer.engine, last).await,
+            };
+            let Some(result) = result else {
                 return Err(error);
             };
             if !layer.degraded.swap(true, Ordering::Relaxed) {

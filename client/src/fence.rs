@@ -2,23 +2,22 @@
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 
 use contextwire_engine::{Hook, HookId, SessionId};
 use contextwire_proto::limits;
-use futures_util::future::BoxFuture;
 use lru::LruCache;
 use tokio::time::timeout_at;
-use tower::{Layer, Service};
 
-use crate::call::{Answer, Call, ServedBy};
+use crate::call::{Call, ServedBy};
 use crate::error::{CallError, FailureClass};
 use crate::host_call::HostCallBook;
+use crate::layer::{Below, Pending, Wrap, layer};
 
 /// Sessions whose abandoned hooks are remembered.
 const SESSIONS: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
-/// Wraps a service of calls in [`Fence`].
+/// Abandons a hook whose outcome nobody knows before its substitute acts, and tells the engine with
+/// every later call of the session until one of them ended well.
 #[derive(Clone, Debug)]
 pub(crate) struct FenceLayer {
     host_calls: Arc<HostCallBook>,
@@ -34,48 +33,19 @@ impl FenceLayer {
     }
 }
 
-impl<S> Layer<S> for FenceLayer {
-    type Service = Fence<S>;
+layer!(FenceLayer);
 
-    fn layer(&self, inner: S) -> Fence<S> {
-        Fence {
-            inner,
-            layer: self.clone(),
-        }
-    }
-}
-
-/// Abandons a hook whose outcome nobody knows before its substitute acts, and tells the engine with
-/// every later call of the session until one of them ended well.
-#[derive(Clone, Debug)]
-pub(crate) struct Fence<S> {
-    inner: S,
-    layer: FenceLayer,
-}
-
-impl<S> Service<Call> for Fence<S>
-where
-    S: Service<Call, Response = Answer, Error = CallError>,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = CallError;
-    type Future = BoxFuture<'static, Result<Answer, CallError>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut call: Call) -> Self::Future {
+impl Wrap for FenceLayer {
+    fn call<S: Below>(&self, below: &mut S, mut call: Call) -> Pending {
         let FenceLayer {
             host_calls,
             abandoned,
-        } = self.layer.clone();
+        } = self.clone();
         call.abandoned_hooks = abandoned.of(&call.session.id);
         let carried = call.abandoned_hooks.clone();
         let (session, hook, hook_id) = (call.session.id.clone(), call.hook(), call.hook_id);
         let deadline = call.deadline;
-        let answer = self.inner.call(call);
+        let answer = below.call(call);
         Box::pin(async move {
             let outcome = answer.await;
             match &outcome {
@@ -104,7 +74,7 @@ where
 fn may_have_acted(hook: Hook, error: &CallError) -> bool {
     let was_sent = !matches!(
         error,
-        CallError::Quarantined { .. } | CallError::BreakerOpen { .. }
+        CallError::Quarantined { .. } | CallError::BreakerOpen { .. } | CallError::Busy { .. }
     );
     matches!(hook, Hook::Compact | Hook::Maintain | Hook::AfterTurn)
         && was_sent
@@ -152,10 +122,10 @@ mod tests {
     use std::time::Duration;
 
     use contextwire_engine::{Assemble, Compact, Ingest, Message, Reply, Session};
-    use tower::ServiceExt;
+    use tower::{Layer, Service, ServiceExt};
 
     use super::*;
-    use crate::call::{Served, Traffic};
+    use crate::call::{Answer, Served, Traffic};
     use crate::request::{EngineReply, EngineRequest};
 
     type Seen = Arc<Mutex<Vec<Call>>>;

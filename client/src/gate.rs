@@ -4,60 +4,34 @@
 //! normal, and a defect that the host's own list had is not the engine's.
 
 use std::collections::HashSet;
-use std::task::{Context, Poll};
 
 use contextwire_engine::pairing::{Half, broken_pairs};
 use contextwire_engine::{
     Assemble, AssembleOutcome, AssembleReply, Assembled, CurrentTurn, EntryId, Message,
     PromptAuthority, Segment, Site, TokenBudget, Transcript,
 };
-use futures_util::future::BoxFuture;
-use tower::{Layer, Service};
 
-use crate::call::{Answer, Call, ServedBy};
+use crate::call::{Call, ServedBy};
 use crate::error::CallError;
+use crate::layer::{Below, Pending, Wrap, layer};
 use crate::request::{EngineReply, EngineRequest};
 
 /// Budgets below it are so small that an engine's overhead alone may exceed them.
 const SMALL_BUDGET: u64 = 1024;
 
-/// Wraps a service of calls in [`Gate`].
+/// Lets good contexts through, and makes failures of bad ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct GateLayer;
 
-impl<S> Layer<S> for GateLayer {
-    type Service = Gate<S>;
+layer!(GateLayer);
 
-    fn layer(&self, inner: S) -> Gate<S> {
-        Gate { inner }
-    }
-}
-
-/// Lets good contexts through, and makes failures of bad ones.
-#[derive(Clone, Debug)]
-pub(crate) struct Gate<S> {
-    inner: S,
-}
-
-impl<S> Service<Call> for Gate<S>
-where
-    S: Service<Call, Response = Answer, Error = CallError>,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = CallError;
-    type Future = BoxFuture<'static, Result<Answer, CallError>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
+impl Wrap for GateLayer {
+    fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {
         let EngineRequest::Assemble(request) = &call.request else {
-            return Box::pin(self.inner.call(call));
+            return Box::pin(below.call(call));
         };
         let input = Input::of(request);
-        let answer = self.inner.call(call);
+        let answer = below.call(call);
         Box::pin(async move {
             let mut served = answer.await?;
             if let EngineReply::Assembled(outcome) = &mut served.result

@@ -13,6 +13,9 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 use lru::LruCache;
 use tokio::time::{Instant, timeout};
+use tracing::{Instrument, debug_span};
+
+use crate::observer::Observer;
 
 /// Hooks whose host calls are remembered. One that is forgotten too early costs a repeated call in
 /// a later attempt.
@@ -64,6 +67,7 @@ type Pending = Shared<BoxFuture<'static, Outcome>>;
 pub(crate) struct AttemptCalls {
     pub(crate) book: Arc<HostCallBook>,
     pub(crate) hook: Hook,
+    pub(crate) observer: Arc<Observer>,
     pub(crate) hook_id: HookId,
     pub(crate) host: Host,
     /// When the engine is not waited for any more.
@@ -137,8 +141,19 @@ impl AttemptCalls {
             timeout: wanted,
             call,
         } = request;
-        let left = self.ends.saturating_duration_since(Instant::now());
-        let outcome = self.outcome(&call_id, call, wanted.min(left)).await;
+        let started = Instant::now();
+        let left = self.ends.saturating_duration_since(started);
+        let kind = kind(call.as_ref());
+        let span = debug_span!("contextwire.client.host_call", kind, hook_id = %self.hook_id);
+        let served = async {
+            let outcome = self.outcome(&call_id, call, wanted.min(left)).await;
+            let code = outcome.as_ref().err().map_or("OK", |error| &error.reason);
+            let elapsed = started.elapsed();
+            tracing::debug!(code, ?elapsed, "served");
+            self.observer.host_call_ended(kind, code, elapsed);
+            outcome
+        };
+        let outcome = served.instrument(span).await;
         HostCallResult { call_id, outcome }
     }
 
@@ -166,6 +181,17 @@ impl AttemptCalls {
             hook.settle(call_id, &outcome);
         }
         outcome
+    }
+}
+
+/// What a call asks for, in one word.
+fn kind(call: Option<&HostCall>) -> &'static str {
+    match call {
+        Some(HostCall::Rewrite(_)) => "rewrite",
+        Some(HostCall::Complete(_)) => "complete",
+        Some(HostCall::ReadTranscript(_)) => "read",
+        Some(HostCall::DelegateCompaction(_)) => "compact",
+        None => "unknown",
     }
 }
 

@@ -1,26 +1,31 @@
 //! What a host links: calls a context engine, never waits beyond a deadline, says who answered.
 //!
+//! [`Host`] has engines in a slot and everything around them; [`EngineClient`] is one engine.
+//!
 //! ```no_run
-//! use contextwire_client::{EngineClient, Target};
-//! use contextwire_engine::{Assemble, Message, Session, SessionId, Transcript};
+//! use contextwire_client::engine::{Assemble, Message, Session, SessionId, Transcript};
+//! use contextwire_client::{Host, Target};
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let target: Target = "unix:/run/user/1000/contextwire/engine.sock".parse()?;
-//! let client = EngineClient::new(&target)?;
+//! let host = Host::builder()
+//!     .engine("lossless", Target::unix("/run/user/1000/contextwire/engine.sock"))
+//!     .build()?;
 //! let session = Session::new(SessionId::new("main")?);
 //!
-//! let mut transcript = Transcript::new();
-//! transcript.push(Message::from_payload(r#"{"role":"user","content":"hello"}"#));
+//! let hello = Message::from_payload(r#"{"role":"user","content":"hello"}"#);
+//! let transcript: Transcript = [hello].into_iter().collect();
 //! let request = Assemble { transcript, ..Assemble::default() };
-//!
-//! // Dead, slow or wrong, the engine cannot take this turn: somebody answers and says so.
-//! let served = client.assemble(&session, request).await?;
-//! println!("{} messages by {}", served.result.messages().count(), served.by);
+//! // Dead, slow or wrong, the engine cannot take this turn: somebody answers, and says so.
+//! let served = host.assemble(&session, request).await?;
+//! println!("served by {}", served.by);
 //! # Ok(())
 //! # }
 //! ```
 
 mod admin;
+mod admit;
+mod affinity;
+mod atomic_file;
 mod batch;
 mod breaker;
 mod call;
@@ -31,15 +36,24 @@ mod compat;
 mod connect;
 mod context;
 mod deadline;
+mod degrade;
 mod describe;
 mod error;
 mod fallback;
 mod fence;
 mod gate;
+mod hooks;
+mod host;
 mod host_call;
+mod in_process;
+mod info_file;
+mod layer;
+pub mod lifecycle;
 #[cfg(feature = "local")]
 mod local;
+mod metrics;
 mod neutral;
+mod observer;
 mod options;
 mod order;
 mod quarantine;
@@ -50,12 +64,14 @@ mod retry;
 #[cfg(test)]
 mod script;
 mod session_host;
+mod settle;
 mod stack;
-mod status;
+pub mod status;
 pub mod store;
 mod sync;
 mod target;
 mod trace;
+mod trace_parent;
 mod transport;
 mod tries;
 mod wall_clock;
@@ -67,9 +83,12 @@ pub use context::Context;
 pub use contextwire_engine as engine;
 pub use contextwire_proto::handshake;
 pub use error::{CallError, FailureClass};
+pub use hooks::Hooks;
+pub use host::{Admission, BuildError, Host, HostBuilder, Turn, TurnEngine, TurnError, TurnMode};
+pub use metrics::{Label, Metrics};
 pub use options::{
-    ClientOptions, FallbackEngine, OnEngineFailure, Policy, QuarantineOptions, QuarantineRelease,
-    QuarantineScope,
+    CallLimits, ClientOptions, CompactFallback, FallbackEngine, OnEngineFailure, Policy,
+    QuarantineOptions, QuarantineRelease, QuarantineScope,
 };
 pub use quarantine::{QuarantineRecord, Quarantines};
 pub use registry::{
@@ -79,3 +98,4 @@ pub use request::{EngineReply, EngineRequest};
 pub use requirements::{HostProfile, UnmetRequirement};
 pub use session_host::{HostModel, ModelAnswer, SessionHost};
 pub use target::{InvalidTarget, Target};
+pub use trace_parent::{InvalidTraceParent, TraceParent};

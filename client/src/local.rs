@@ -31,23 +31,32 @@ pub(crate) async fn assemble(
     engine: FallbackEngine,
     last: LastGood,
 ) -> AssembleReply {
-    let whole = 0..request.transcript.len();
-    // Counting a long list for the first time is work that must not hold up the host's executor.
-    let answer = tokio::task::spawn_blocking(move || match engine {
+    let messages = request.transcript.len();
+    let reply = contained(messages, move || match engine {
         FallbackEngine::LastGood => with_last_good(&request, last),
-        FallbackEngine::Legacy => counted(&request, Assembled::keep(0..request.transcript.len())),
-    });
-    let reply = answer.await.unwrap_or_else(|error| {
-        tracing::error!(%error, "the list is passed through without a count");
-        AssembleReply {
-            messages: Assembled::keep(whole),
-            ..AssembleReply::default()
-        }
+        FallbackEngine::Legacy => counted(&request, Assembled::keep(0..messages)),
     });
     AssembleReply {
         prompt_authority: Some(PromptAuthority::PreassemblyMayOverflow),
-        ..reply
+        ..reply.await
     }
+}
+
+/// An answer beside the host's executor, which counting a long list for the first time would hold
+/// up. One that breaks is the whole list, so that the caller never loses a turn to it and sees the
+/// engine's failure, not this one (HOST-SEMANTICS 3.4).
+async fn contained(
+    messages: usize,
+    answer: impl FnOnce() -> AssembleReply + Send + 'static,
+) -> AssembleReply {
+    let answer = tokio::task::spawn_blocking(answer);
+    answer.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "the list is passed through without a count");
+        AssembleReply {
+            messages: Assembled::keep(0..messages),
+            ..AssembleReply::default()
+        }
+    })
 }
 
 fn with_last_good(request: &Assemble, last: LastGood) -> AssembleReply {
@@ -207,6 +216,12 @@ mod tests {
             Some(PromptAuthority::PreassemblyMayOverflow)
         );
         assert!(reply.estimated_tokens > 2_000, "an honest estimate");
+    }
+
+    #[tokio::test]
+    async fn c049_an_in_process_answer_that_breaks_is_the_list_as_it_is() {
+        let reply = contained(7, || panic!("as the test wants")).await;
+        assert_eq!(reply.messages, Assembled::keep(0..7));
     }
 
     #[tokio::test]

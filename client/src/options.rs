@@ -1,8 +1,14 @@
 //! What a host may set of a client.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use contextwire_engine::AnyEngine;
 use contextwire_proto::limits;
 
+use crate::metrics::Metrics;
 use crate::quarantine::Quarantines;
+use crate::requirements::HostProfile;
 
 /// What happens when the engine does not answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +44,41 @@ pub enum FallbackEngine {
     LastGood,
     /// The list as it is, whatever its size: the host's own check decides.
     Legacy,
+}
+
+/// Who compacts when the engine does not. An engine that failed by its own word in this very call is
+/// not replaced (HOST-SEMANTICS 3.4), and one that is barred always is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CompactFallback {
+    /// The built-in engine, unless the engine owns compaction or was never seen (R7.12).
+    #[default]
+    UnlessOwned,
+    /// The built-in engine.
+    Legacy,
+    /// Nobody: the call fails.
+    Rethrow,
+}
+
+/// What may be on its way to one engine at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallLimits {
+    /// Calls that run.
+    pub calls: usize,
+    /// Bytes that they bring; of a list, what the engine is not known to have. A call that is larger
+    /// alone goes alone.
+    pub bytes: u64,
+    /// Calls that wait for their turn, each half a second at most; a further one is refused at once.
+    pub waiting: usize,
+}
+
+impl Default for CallLimits {
+    fn default() -> Self {
+        Self {
+            calls: 256,
+            bytes: 256 << 20,
+            waiting: 256,
+        }
+    }
 }
 
 /// For whom a failed engine is barred.
@@ -82,7 +123,7 @@ impl Default for QuarantineOptions {
 }
 
 /// Settings of a client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// Id of this host, for display only.
     pub host_id: String,
@@ -90,8 +131,27 @@ pub struct ClientOptions {
     pub on_engine_failure: OnEngineFailure,
     /// Who answers an Assemble that the engine does not; nobody without the feature `local`.
     pub fallback: FallbackEngine,
+    /// Who compacts when the engine does not.
+    pub compact_fallback: CompactFallback,
+    /// The engine of this process: what a host does without another one. By default the legacy
+    /// engine; nobody without the feature `local`.
+    pub built_in: Option<AnyEngine>,
     /// How failures are judged.
     pub policy: Policy,
+    /// What this host is and can: engines are told, and an operation for which one requires more is
+    /// refused. Absent: nothing is judged, for tools that ask an engine by hand.
+    pub profile: Option<HostProfile>,
+    /// What may be on its way at once.
+    pub call_limits: CallLimits,
+    /// Where the engine's last description is kept, so that a host that starts while the engine is
+    /// away knows whom it waits for (R7.12). Absent: in memory only.
+    pub info_file: Option<PathBuf>,
+    /// What the names of sessions are hashed with before they travel in metadata (R1.10). Hosts of
+    /// the same sessions use the same one, and one that keeps it over its restarts finds the same
+    /// replicas again. Absent: a random one a process.
+    pub affinity_key: Option<String>,
+    /// Takes figures of every call.
+    pub metrics: Option<Arc<dyn Metrics>>,
     /// The id under which the host selects the engine; it need not be the id that the engine gives
     /// itself. Absent: the address of the engine.
     pub engine_id: Option<String>,
@@ -114,7 +174,14 @@ impl Default for ClientOptions {
             host_id: "contextwire".to_owned(),
             on_engine_failure: OnEngineFailure::default(),
             fallback: FallbackEngine::default(),
+            compact_fallback: CompactFallback::default(),
+            built_in: crate::in_process::built_in(),
             policy: Policy::default(),
+            profile: None,
+            call_limits: CallLimits::default(),
+            info_file: None,
+            affinity_key: None,
+            metrics: None,
             engine_id: None,
             owner: None,
             quarantine: QuarantineOptions::default(),

@@ -4,15 +4,13 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 
 use contextwire_engine::{Effect, FallbackClass, Hook, Order, SessionId};
-use futures_util::future::BoxFuture;
 use lru::LruCache;
-use tower::{Layer, Service};
 
-use crate::call::{Answer, Call};
+use crate::call::Call;
 use crate::error::CallError;
+use crate::layer::{Below, Pending, Wrap, layer, take_ready};
 use crate::wall_clock::now_ms;
 
 /// Sessions whose number is remembered. One that is forgotten starts anew, is told where its
@@ -118,58 +116,29 @@ fn rank(call: &Call) -> Rank {
     }
 }
 
-/// Wraps a service of calls in [`InOrder`].
-#[derive(Clone, Debug)]
-pub(crate) struct OrderLayer(pub(crate) Arc<HostOrder>);
-
-impl<S> Layer<S> for OrderLayer {
-    type Service = InOrder<S>;
-
-    fn layer(&self, inner: S) -> InOrder<S> {
-        InOrder {
-            inner,
-            order: Arc::clone(&self.0),
-        }
-    }
-}
-
 /// Gives each call its pair; one that lost to another host of the session is sent once more above
 /// that host's pair, under the same key.
 #[derive(Clone, Debug)]
-pub(crate) struct InOrder<S> {
-    inner: S,
-    order: Arc<HostOrder>,
-}
+pub(crate) struct OrderLayer(pub(crate) Arc<HostOrder>);
 
-impl<S> Service<Call> for InOrder<S>
-where
-    S: Service<Call, Response = Answer, Error = CallError> + Clone + Send + 'static,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = CallError;
-    type Future = BoxFuture<'static, Result<Answer, CallError>>;
+layer!(OrderLayer);
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut call: Call) -> Self::Future {
-        let spare = self.inner.clone();
-        let mut inner = std::mem::replace(&mut self.inner, spare);
-        let order = Arc::clone(&self.order);
+impl Wrap for OrderLayer {
+    fn call<S: Below>(&self, below: &mut S, mut call: Call) -> Pending {
+        let mut below = take_ready(below);
+        let order = Arc::clone(&self.0);
         let given = call.order.is_some();
         call.order = call.order.or_else(|| Some(order.next(&call)));
         let again = (!given && rank(&call) == Rank::Raises).then(|| call.clone());
         Box::pin(async move {
-            let outcome = inner.call(call).await;
+            let outcome = below.call(call).await;
             let (Err(CallError::Overtaken { recorded }), Some(mut call)) = (&outcome, again) else {
                 return outcome;
             };
             call.order = Some(order.above(*recorded, &call));
             call.attempt = call.attempt.saturating_add(1);
-            std::future::poll_fn(|cx| inner.poll_ready(cx)).await?;
-            inner.call(call).await
+            std::future::poll_fn(|cx| below.poll_ready(cx)).await?;
+            below.call(call).await
         })
     }
 }

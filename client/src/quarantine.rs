@@ -3,20 +3,17 @@
 mod record;
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use contextwire_engine::{EngineInfo, Hook, SessionId};
-use futures_util::future::BoxFuture;
-use tower::{Layer, Service};
-
 pub use record::{QuarantineRecord, Quarantines};
 
 use crate::call::{Answer, Call, ServedBy};
 use crate::classify::{CountsAs, counts_as};
 use crate::describe::Acquaintance;
 use crate::error::CallError;
+use crate::layer::{Below, Pending, Wrap, at_once, layer};
 use crate::neutral;
-use crate::options::{ClientOptions, QuarantineRelease, QuarantineScope};
+use crate::options::{ClientOptions, Policy, QuarantineRelease, QuarantineScope};
 use record::Admission;
 
 /// The id of the built-in engine, and the name that stands for it while it serves for another.
@@ -27,6 +24,8 @@ const BUILT_IN: (&str, &str) = ("legacy", "Legacy Context Engine");
 pub(crate) struct Bar {
     engine_id: String,
     owner: Option<String>,
+    /// Whether the host goes by it at all: a turn that holds its engine by a lease does not.
+    holds: bool,
     scope: QuarantineScope,
     release: QuarantineRelease,
     list: Quarantines,
@@ -38,15 +37,34 @@ impl Bar {
         Self {
             engine_id,
             owner: options.owner.clone(),
+            holds: options.policy == Policy::Guarded,
             scope: options.quarantine.scope,
             release: options.quarantine.release,
             list: options.quarantine.list.clone(),
         }
     }
 
+    /// The id that the host selects the engine by.
+    pub(crate) fn engine_id(&self) -> &str {
+        &self.engine_id
+    }
+
+    /// Who registered it.
+    pub(crate) fn owner(&self) -> Option<&str> {
+        self.owner.as_deref()
+    }
+
+    /// What bars the engine, for whomever.
+    pub(crate) fn records(&self) -> Vec<QuarantineRecord> {
+        let mut records = self.list.records();
+        records.retain(|record| record.engine_id == self.engine_id);
+        records
+    }
+
     /// The record that bars the engine for every session.
     pub(crate) fn record(&self) -> Option<QuarantineRecord> {
-        self.list.record(&self.engine_id)
+        let record = self.list.record(&self.engine_id);
+        record.filter(|_| self.holds)
     }
 
     /// What the host sees of the engine (HOST-SEMANTICS 3.6): while it is barred, what stands in its
@@ -78,6 +96,8 @@ impl Bar {
     fn note(&self, hook: Hook, session: SessionId, error: &CallError) {
         let (operation, reason) = if let CallError::Malformed(problems) = error {
             ("contract-validation".to_owned(), problems.clone())
+        } else if let CallError::Undescribed(reason) = error {
+            ("factory".to_owned(), reason.clone())
         } else if let CallError::Refused { message, .. } = error {
             (operation(hook), message.clone())
         } else {
@@ -105,53 +125,25 @@ fn operation(hook: Hook) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Wraps a service of calls in [`Quarantine`].
-#[derive(Clone, Debug)]
-pub(crate) struct QuarantineLayer(pub(crate) Arc<Acquaintance>);
-
-impl<S> Layer<S> for QuarantineLayer {
-    type Service = Quarantine<S>;
-
-    fn layer(&self, inner: S) -> Quarantine<S> {
-        Quarantine {
-            inner,
-            known: Arc::clone(&self.0),
-        }
-    }
-}
-
 /// Refuses the calls of a barred engine, and bars one that fails. A hook that the engine never had
 /// stays absent (HOST-SEMANTICS 2), and Dispose is nobody's business but the engine's.
 #[derive(Clone, Debug)]
-pub(crate) struct Quarantine<S> {
-    inner: S,
-    known: Arc<Acquaintance>,
-}
+pub(crate) struct QuarantineLayer(pub(crate) Arc<Acquaintance>);
 
-impl<S> Service<Call> for Quarantine<S>
-where
-    S: Service<Call, Response = Answer, Error = CallError>,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = CallError;
-    type Future = BoxFuture<'static, Result<Answer, CallError>>;
+layer!(QuarantineLayer);
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
+impl Wrap for QuarantineLayer {
+    fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {
         if call.hook() == Hook::Dispose {
-            return Box::pin(self.inner.call(call));
+            return Box::pin(below.call(call));
         }
-        let bar = self.known.bar().clone();
+        let bar = self.0.bar().clone();
         let admission = bar.admit(&call);
         if let Admission::Barred(record) = admission {
-            return Box::pin(std::future::ready(self.refuse(&call, record)));
+            return at_once(self.refuse(&call, record));
         }
         let (hook, session) = (call.hook(), call.session.id.clone());
-        let answer = self.inner.call(call);
+        let answer = below.call(call);
         Box::pin(async move {
             let outcome = answer.await;
             match &outcome {
@@ -166,9 +158,9 @@ where
     }
 }
 
-impl<S> Quarantine<S> {
+impl QuarantineLayer {
     fn refuse(&self, call: &Call, record: QuarantineRecord) -> Result<Answer, CallError> {
-        if self.known.lacks(call.hook()) {
+        if self.0.lacks(call.hook()) {
             return neutral::absent(call);
         }
         Err(CallError::Quarantined {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
+
 use crate::client::EngineClient;
 use crate::error::CallError;
 use crate::options::{ClientOptions, QuarantineOptions};
@@ -10,7 +12,7 @@ use crate::quarantine::{QuarantineRecord, Quarantines};
 use crate::target::Target;
 
 /// The built-in engine: what a host does without another one.
-const BUILT_IN: &str = "legacy";
+pub(crate) const BUILT_IN: &str = "legacy";
 /// The only owner that may register it.
 const CORE: &str = "core";
 /// Owners of this form name a plugin.
@@ -24,6 +26,8 @@ pub enum Lifecycle {
     Runtime,
     /// It is listed, and not used.
     ReadOnlyDiscovery,
+    /// The operator switched it off: the built-in engine serves in its place, as planned.
+    Disabled,
 }
 
 /// An engine that a host may select.
@@ -94,6 +98,8 @@ pub enum Downgrade {
     Quarantined(QuarantineRecord),
     /// It is registered for discovery only; that bars nothing.
     DiscoveryOnly,
+    /// It is switched off: nothing failed.
+    Disabled,
 }
 
 /// The engines of a host; clones are one list.
@@ -196,12 +202,16 @@ impl EngineRegistry {
         if id == BUILT_IN {
             return Resolution::BuiltIn;
         }
+        // Held, so that a registration cannot come between the look and the record.
+        let engines = self.lock();
+        let engine = engines.get(id);
+        if engine.is_some_and(|engine| engine.lifecycle == Lifecycle::Disabled) {
+            return Resolution::Downgraded(Downgrade::Disabled);
+        }
         if let Some(record) = self.quarantines.record(id) {
             return Resolution::Downgraded(Downgrade::Quarantined(record));
         }
-        // Held, so that a registration cannot come between the look and the record.
-        let engines = self.lock();
-        match engines.get(id) {
+        match engine {
             None => {
                 let record = QuarantineRecord::new(id, "resolve", "not registered");
                 let record = self.quarantines.bar(record);
@@ -227,6 +237,16 @@ impl EngineRegistry {
         engine: &Registration,
         options: &ClientOptions,
     ) -> Result<EngineClient, CallError> {
+        self.watched(engine, options, Arc::default())
+    }
+
+    /// The same, telling of news.
+    pub(crate) fn watched(
+        &self,
+        engine: &Registration,
+        options: &ClientOptions,
+        changed: Arc<Notify>,
+    ) -> Result<EngineClient, CallError> {
         let options = ClientOptions {
             engine_id: Some(engine.id.clone()),
             owner: Some(engine.owner.clone()),
@@ -236,7 +256,7 @@ impl EngineRegistry {
             },
             ..options.clone()
         };
-        EngineClient::with_options(&engine.target, &options)
+        EngineClient::watched(&engine.target, &options, changed)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Registration>> {

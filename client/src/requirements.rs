@@ -2,7 +2,33 @@
 
 use std::fmt;
 
-use contextwire_engine::EngineInfo;
+use contextwire_engine::{Compact, EngineInfo};
+
+use crate::request::EngineRequest;
+
+/// The operation whose requirements a call has to meet; none for what winds something up.
+pub(crate) fn operation(request: &EngineRequest) -> Option<&'static str> {
+    match request {
+        EngineRequest::PrepareSubagentSpawn(_) => Some("subagent-spawn"),
+        EngineRequest::Compact(request) if is_manual(request) => Some("manual-compact"),
+        EngineRequest::Bootstrap(_)
+        | EngineRequest::Ingest(_)
+        | EngineRequest::IngestBatch(_)
+        | EngineRequest::Assemble(_)
+        | EngineRequest::Compact(_)
+        | EngineRequest::AfterTurn(_)
+        | EngineRequest::Maintain(_) => Some("agent-run"),
+        EngineRequest::CommitTurn(_)
+        | EngineRequest::ResolveSubagentSpawn(_)
+        | EngineRequest::EndSubagent(_)
+        | EngineRequest::Dispose(_) => None,
+    }
+}
+
+fn is_manual(request: &Compact) -> bool {
+    let context = request.runtime_context.as_ref();
+    context.is_some_and(|context| context.force_reason.as_deref() == Some("manual"))
+}
 
 /// A host as requirements see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,13 +12,15 @@ use std::task::{Context, Poll};
 use futures_util::future::BoxFuture;
 use tower::{Layer, Service};
 
-pub(crate) use book::Book;
+pub(crate) use book::{Book, KnownList};
 pub(crate) use debt::Debt;
 pub(crate) use upload::Upload;
 
+use crate::affinity;
 use crate::call::{Answer, Served, ServedBy};
 use crate::describe::KnownCall;
 use crate::error::CallError;
+use crate::options::ClientOptions;
 use crate::transport::{WireCall, WireReply};
 
 /// Wraps a service of wire calls in [`Sync`].
@@ -26,14 +28,25 @@ use crate::transport::{WireCall, WireReply};
 pub(crate) struct SyncLayer {
     book: Arc<Book>,
     max_message_bytes: usize,
+    affinity_key: Arc<str>,
 }
 
 impl SyncLayer {
-    pub(crate) fn new(max_message_bytes: usize) -> Self {
+    pub(crate) fn of(book: Arc<Book>, options: &ClientOptions) -> Self {
         Self {
-            book: Arc::new(Book::new()),
-            max_message_bytes,
+            book,
+            max_message_bytes: options.max_message_bytes,
+            affinity_key: affinity::key(options.affinity_key.as_deref()),
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn new(max_message_bytes: usize) -> Self {
+        let options = ClientOptions {
+            max_message_bytes,
+            ..ClientOptions::default()
+        };
+        Self::of(Arc::new(Book::new()), &options)
     }
 }
 

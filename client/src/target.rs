@@ -14,6 +14,25 @@ pub enum Target {
     Tcp(SocketAddr),
 }
 
+impl Target {
+    /// The engine that listens at this path.
+    pub fn unix(path: impl Into<PathBuf>) -> Self {
+        Self::Unix(path.into())
+    }
+
+    /// The engine that listens at this address of the loopback interface.
+    ///
+    /// # Errors
+    /// [`InvalidTarget::NotLoopback`] for any other: plaintext stays on the machine.
+    pub fn tcp(address: SocketAddr) -> Result<Self, InvalidTarget> {
+        if address.ip().is_loopback() {
+            Ok(Self::Tcp(address))
+        } else {
+            Err(InvalidTarget::NotLoopback(address))
+        }
+    }
+}
+
 /// Why a text names no engine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -1,50 +1,41 @@
 //! Layer: one span and one line for each call. Never content, never a session key.
 
-use std::task::{Context, Poll};
+use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-use tower::{Layer, Service};
 use tracing::{Instrument, debug_span};
 
-use crate::call::{Answer, Call};
-use crate::error::CallError;
-
-/// Wraps a service of calls in [`Trace`].
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TraceLayer;
-
-impl<S> Layer<S> for TraceLayer {
-    type Service = Trace<S>;
-
-    fn layer(&self, inner: S) -> Trace<S> {
-        Trace { inner }
-    }
-}
+use crate::call::Call;
+use crate::layer::{Below, Pending, Wrap, layer};
+use crate::observer::Observer;
+use crate::trace_parent::TraceParent;
 
 /// Records who answered each call, and how fast.
 #[derive(Clone, Debug)]
-pub(crate) struct Trace<S> {
-    inner: S,
-}
+pub(crate) struct Trace(pub(crate) Arc<Observer>);
 
-impl<S> Service<Call> for Trace<S>
-where
-    S: Service<Call, Response = Answer, Error = CallError>,
-    S::Future: Send + 'static,
-{
-    type Response = Answer;
-    type Error = CallError;
-    type Future = BoxFuture<'static, Result<Answer, CallError>>;
+layer!(Trace);
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, call: Call) -> Self::Future {
-        let span =
-            debug_span!("contextwire.client.call", hook = %call.hook(), hook_id = %call.hook_id);
+impl Wrap for Trace {
+    fn call<S: Below>(&self, below: &mut S, mut call: Call) -> Pending {
+        let (hook, hook_id) = (call.hook(), call.hook_id);
+        let trace = call
+            .trace
+            .map_or_else(|| TraceParent::of_hook(hook_id), TraceParent::child);
+        call.trace = Some(trace);
+        let span = debug_span!(
+            "contextwire.client.call",
+            %hook,
+            %hook_id,
+            trace_id = tracing::field::Empty,
+            span_id = tracing::field::Empty,
+        );
+        if !span.is_disabled() {
+            span.record("trace_id", trace.trace_id());
+            span.record("span_id", trace.span_id());
+        }
+        let observer = Arc::clone(&self.0);
         let started = tokio::time::Instant::now();
-        let answer = self.inner.call(call);
+        let answer = span.in_scope(|| below.call(call));
         let record = async move {
             let outcome = answer.await;
             let elapsed = started.elapsed();
@@ -55,6 +46,7 @@ where
                 }
                 Err(error) => tracing::debug!(code = error.code(), ?elapsed, "failed"),
             }
+            observer.call_ended(hook, &outcome, elapsed);
             outcome
         };
         Box::pin(record.instrument(span))

@@ -3,6 +3,7 @@
 mod ask;
 mod exchange;
 mod linger;
+mod metadata;
 mod rpc;
 mod silence;
 mod timeout;
@@ -22,14 +23,18 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::Service;
+use tracing::Instrument;
 
 use crate::call::Traffic;
 use crate::compat::Adaptation;
 use crate::connect::Stub;
 use crate::error::CallError;
 use crate::host_call::{AttemptCalls, HostCallBook};
+use crate::observer::Observer;
 use crate::request::EngineReply;
 use crate::sync::Upload;
+
+pub(crate) use metadata::Metadata;
 
 use exchange::Exchange;
 use linger::Linger;
@@ -43,7 +48,10 @@ use silence::Silence;
 #[derive(Debug)]
 pub(crate) struct WireCall {
     pub(crate) request: WireRequest,
+    pub(crate) hook: Hook,
     pub(crate) hook_id: HookId,
+    pub(crate) attempt: u32,
+    pub(crate) metadata: Metadata,
     /// Who serves what the engine asks meanwhile.
     pub(crate) host: Host,
     pub(crate) share_ends: Instant,
@@ -105,15 +113,17 @@ pub(crate) struct WireReply {
 pub(crate) struct Transport {
     stub: Stub,
     host_calls: Arc<HostCallBook>,
+    observer: Arc<Observer>,
     /// Calls that were given up and are being closed.
     closing: TaskTracker,
 }
 
 impl Transport {
-    pub(crate) fn new(stub: Stub, host_calls: Arc<HostCallBook>) -> Self {
+    pub(crate) fn new(stub: Stub, host_calls: Arc<HostCallBook>, observer: Arc<Observer>) -> Self {
         Self {
             stub,
             host_calls,
+            observer,
             closing: TaskTracker::new(),
         }
     }
@@ -132,7 +142,10 @@ impl Service<WireCall> for Transport {
         let stop = CancellationToken::new();
         let WireCall {
             request,
+            hook,
             hook_id,
+            attempt,
+            metadata,
             host,
             share_ends,
             idle,
@@ -140,6 +153,8 @@ impl Service<WireCall> for Transport {
             traffic,
             adaptation,
         } = call;
+        self.observer.attempt(hook);
+        let span = metadata.span(attempt);
         let silence = Silence::of(idle);
         let exchange = Exchange {
             stub: self.stub.clone(),
@@ -149,15 +164,17 @@ impl Service<WireCall> for Transport {
             max_bytes,
             traffic,
             adaptation,
+            metadata,
             calls: AttemptCalls {
                 book: Arc::clone(&self.host_calls),
                 hook: request.hook(),
+                observer: Arc::clone(&self.observer),
                 hook_id,
                 host,
                 ends: share_ends,
             },
         };
-        let work = send(exchange, request);
+        let work = Box::pin(send(exchange, request).instrument(span));
         let answer = Linger::new(work, stop, self.closing.clone());
         let host_calls = Arc::clone(&self.host_calls);
         Box::pin(async move {

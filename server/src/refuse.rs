@@ -162,6 +162,20 @@ pub(crate) fn update(error: &SegmentError) -> Status {
         .into_status()
 }
 
+/// The status of a turn that begins behind the end of the log that came with it: whoever counted in
+/// another list must not be stored from a wrong place.
+pub(crate) fn beyond_the_log(counted: u64, len: usize) -> Status {
+    let text = format!("{counted} messages before the prompt of a log of {len}");
+    Refusal::new(Reason::InvalidRequest, text)
+        .with("counted", &counted)
+        .with("messages", &len)
+        .violation(
+            "pre_prompt_message_count",
+            "count the messages of the log that is sent",
+        )
+        .into_status()
+}
+
 /// The status of an engine whose context is none over the list that it got (R7.7).
 pub(crate) fn context(error: &SegmentError) -> Status {
     let text = format!("the assembled context: {error}");

@@ -2,7 +2,7 @@
 
 use crate::run::{run, text};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "serve",
     "replay",
     "describe",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 13] = [
     "doctor",
     "config",
     "session",
+    "status",
     "tokens",
     "completions",
     "man",

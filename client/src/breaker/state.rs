@@ -58,6 +58,23 @@ pub(crate) struct Circuit {
     breaches: Recent,
 }
 
+/// Where a circuit stands, for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Position {
+    /// Calls go.
+    Closed {
+        /// Failures since the last success.
+        failures: u32,
+    },
+    /// Calls do not go.
+    Open {
+        /// For so long; zero where the next call may try.
+        retry_in: Duration,
+    },
+    /// One call is trying.
+    HalfOpen,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Closed,
@@ -129,6 +146,19 @@ impl Circuit {
             State::HalfOpen { cooldown, .. } => self.decide(outcome, cooldown, now),
             // Nothing is admitted under the number of an open period.
             State::Open { .. } => None,
+        }
+    }
+
+    /// Where it stands.
+    pub(crate) fn position(&self, now: Instant) -> Position {
+        match self.state {
+            State::Closed => Position::Closed {
+                failures: self.in_a_row,
+            },
+            State::Open { until, .. } => Position::Open {
+                retry_in: until.saturating_duration_since(now),
+            },
+            State::HalfOpen { .. } => Position::HalfOpen,
         }
     }
 

@@ -3,13 +3,13 @@ use std::time::Duration;
 use contextwire_engine::EndSubagent;
 use contextwire_proto::Reason;
 use tokio::time::{advance, timeout_at};
-use tower::ServiceExt;
+use tower::{Layer, ServiceExt};
 
 use super::*;
 use crate::neutral;
 use crate::script::{Line, Script, broken, call, fails, ingest, refused, well};
 
-type Guarded = Breaker<Script>;
+type Guarded = crate::layer::Wrapped<BreakerLayer, Script>;
 
 fn guarded(script: &Script) -> Guarded {
     BreakerLayer::new(Acquaintance::of_nobody()).layer(script.clone())

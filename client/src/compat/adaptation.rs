@@ -82,6 +82,12 @@ impl Adaptation {
             .is_some_and(|plan| plan.paths.contains(path))
     }
 
+    /// All that is not sent, by its paths.
+    pub(crate) fn left_out(&self) -> Vec<String> {
+        let paths = self.0.iter().flat_map(|plan| plan.paths.iter());
+        paths.cloned().collect()
+    }
+
     /// Whether the engine is told in band that a call is given up (HOST-SEMANTICS 4.2).
     pub(crate) fn sends_cancel(&self) -> bool {
         !self.0.as_ref().is_some_and(|plan| plan.takes_no_cancel)

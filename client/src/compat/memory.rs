@@ -24,7 +24,7 @@ pub(super) struct Learned {
 
 /// What is known of the engines behind one client; in memory only.
 #[derive(Debug)]
-pub(super) struct Memory(Mutex<Known>);
+pub(crate) struct Memory(Mutex<Known>);
 
 #[derive(Debug)]
 struct Known {
@@ -45,7 +45,7 @@ impl Build {
 }
 
 impl Memory {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Mutex::new(Known {
             builds: LruCache::new(BUILDS),
             current: None,
@@ -53,7 +53,7 @@ impl Memory {
     }
 
     /// What of a hook's requests the engine is sent now.
-    pub(super) fn adaptation(&self, hook: Hook, engine: &Arc<EngineDescription>) -> Adaptation {
+    pub(crate) fn adaptation(&self, hook: Hook, engine: &Arc<EngineDescription>) -> Adaptation {
         let mut known = self.lock();
         let Known { builds, current } = &mut *known;
         let plans = match current {
@@ -65,6 +65,24 @@ impl Memory {
             Adaptation::of(hook, engine, &learned.unwrap_or_default())
         });
         plan.clone()
+    }
+
+    /// What each build rejected: its id, version and build, what it is not sent for that, and what it
+    /// refused to ignore.
+    pub(crate) fn learned(&self) -> Vec<([String; 3], Vec<String>, Vec<String>)> {
+        let known = self.lock();
+        let builds = known.builds.iter();
+        let texts = |set: &BTreeSet<String>| set.iter().cloned().collect();
+        builds
+            .map(|(Build(id, version, build), learned)| {
+                let build = [id.clone(), version.clone(), build.clone()];
+                (
+                    build,
+                    texts(&learned.stripped),
+                    texts(&learned.not_understood),
+                )
+            })
+            .collect()
     }
 
     /// Takes in something about the engine's build.

@@ -5,7 +5,7 @@ use contextwire_engine::{
     ContextProjection, Ingest, Ingested, Maintain, Maintained, Message, PromptAuthority, Session,
     Transcript,
 };
-use tower::ServiceExt;
+use tower::{Layer, ServiceExt};
 
 use super::*;
 
@@ -24,7 +24,7 @@ impl Host {
         let layer = layer();
         let mut engine = crate::script::description();
         engine.info.owns_compaction = owns_compaction;
-        layer.known.learn(engine);
+        layer.known.as_ref().unwrap().learn(engine);
         Self {
             layer,
             script: crate::script::Script::default(),

@@ -73,6 +73,7 @@ impl Place {
         AttemptCalls {
             book: Arc::clone(&self.book),
             hook: Hook::Compact,
+            observer: Arc::new(Observer::new("e".to_owned(), None, Arc::default())),
             hook_id: self.hook_id,
             host: Host::new(Arc::<Counting>::clone(&self.host)),
             ends: Instant::now() + Duration::from_mins(1),
@@ -268,6 +269,7 @@ impl HostCalls for Thinking {
 async fn h_cbk_04_a_model_is_asked_once_by_two_who_wait_and_left_when_nobody_does() {
     let model = Arc::new(Thinking::default());
     let attempt = || AttemptCalls {
+        observer: Arc::new(Observer::new("e".to_owned(), None, Arc::default())),
         book: Arc::new(HostCallBook::new()),
         hook: Hook::Maintain,
         hook_id: HookId::mint(),

@@ -3,10 +3,10 @@ use std::time::Duration;
 use contextwire_engine::{
     Assemble, Bootstrap, CommitTurn, Compact, Maintain, Reply, Session, Site,
 };
-use tower::ServiceExt;
+use tower::{Layer, ServiceExt};
 
 use super::*;
-use crate::call::{Served, ServedBy, Traffic};
+use crate::call::{Answer, Served, ServedBy, Traffic};
 use crate::request::{EngineReply, EngineRequest};
 
 fn call(session: &str, request: impl Into<EngineRequest>) -> Call {

@@ -73,8 +73,41 @@ fn c004_without_the_right_to_refresh_the_owner_is_refused_too() {
         ..engine("a", "me")
     };
     assert_eq!(taken_by(registry.register(again)), "me");
-    // BR-008: with it, the second one is as good as the first.
+}
+
+#[test]
+fn br_008_a_second_registration_of_the_same_owner_is_as_good_as_the_first() {
+    let registry = registry();
+    registry.register(engine("a", "me")).unwrap();
     assert_eq!(registry.register(engine("a", " me ")), Ok(()));
+    assert!(matches!(registry.resolve(Some("a")), Resolution::Engine(_)));
+    assert_eq!(taken_by(registry.register(engine("a", "another"))), "me");
+}
+
+#[test]
+fn br_009_an_engine_that_is_switched_off_is_a_plan_and_no_failure() {
+    let off = || Registration {
+        lifecycle: Lifecycle::Disabled,
+        ..engine("my-engine", "plugin:my-plugin")
+    };
+    let disabled = Resolution::Downgraded(Downgrade::Disabled);
+    // Nothing of it was ever seen in this process.
+    let registry = registry();
+    registry.register(off()).unwrap();
+    assert_eq!(registry.resolve(Some("my-engine")), disabled);
+    assert_eq!(records(&registry), []);
+    // On again, in use, and off again while it is barred.
+    registry
+        .register(engine("my-engine", "plugin:my-plugin"))
+        .unwrap();
+    assert!(matches!(
+        registry.resolve(Some("my-engine")),
+        Resolution::Engine(_)
+    ));
+    let record = QuarantineRecord::new("my-engine", "assemble", "bug");
+    registry.quarantines.bar(record);
+    registry.register(off()).unwrap();
+    assert_eq!(registry.resolve(Some("my-engine")), disabled);
 }
 
 #[test]

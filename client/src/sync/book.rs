@@ -28,6 +28,15 @@ pub(crate) enum Start {
     Full,
 }
 
+/// What is known of one list.
+#[derive(Clone, Debug)]
+pub(crate) struct KnownList {
+    pub(crate) session: SessionId,
+    pub(crate) list: List,
+    pub(crate) base: Option<TranscriptState>,
+    pub(crate) head: Option<TranscriptState>,
+}
+
 /// Acknowledged states of one engine.
 #[derive(Debug)]
 pub(crate) struct Book {
@@ -40,6 +49,8 @@ pub(crate) struct Book {
 struct Acknowledged {
     /// Newest first, with the site that sent each.
     states: VecDeque<(Site, Transcript)>,
+    /// The list as it was sent last, acknowledged or not.
+    head: Option<TranscriptState>,
     /// Full sends that did not arrive as announced, in a row.
     mismatches: u32,
 }
@@ -69,6 +80,35 @@ impl Book {
             Some((_, transcript)) => Start::From(transcript.clone()),
             None => Start::Unknown,
         }
+    }
+
+    /// Payload bytes of the list that an upload from this site starts from; 0 where it starts anew.
+    pub(crate) fn known_bytes(&self, session: &SessionId, (list, site): (List, Site)) -> u64 {
+        match self.start(session, list, site) {
+            Start::From(known) => known.payload_bytes(),
+            Start::Unknown | Start::Full => 0,
+        }
+    }
+
+    /// A list goes out.
+    pub(crate) fn sends(&self, session: &SessionId, list: List, head: TranscriptState) {
+        let mut lists = self.lock();
+        let known = lists.get_or_insert_mut((session.clone(), list), Acknowledged::default);
+        known.head = Some(head);
+    }
+
+    /// What the engine acknowledged last of each list, and what it was sent last; the lists that
+    /// were used last come first.
+    pub(crate) fn known_lists(&self) -> Vec<KnownList> {
+        let lists = self.lock();
+        let known_list =
+            |((session, list), known): (&(SessionId, List), &Acknowledged)| KnownList {
+                session: session.clone(),
+                list: *list,
+                base: known.states.front().map(|(_, held)| held.state()),
+                head: known.head,
+            };
+        lists.iter().map(known_list).collect()
     }
 
     /// The acknowledged list in exactly one of the offered states; the longest of them.

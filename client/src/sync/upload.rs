@@ -186,6 +186,10 @@ impl Outgoing {
 
     /// The update that goes with the call's first frame.
     fn begin(&mut self, full: bool) -> TranscriptUpdate {
+        if let Some(transcript) = &self.transcript {
+            self.book
+                .sends(&self.session, self.list, transcript.state());
+        }
         self.last_seq = 1;
         let start = if full {
             Start::Full

@@ -17,10 +17,12 @@ use contextwire_proto::sync::PartLimits;
 
 use super::upload::{Peer, Upload};
 use super::{Debt, SyncLayer, turn};
+use crate::affinity::affinity;
 use crate::call::Call;
 use crate::compat::Adaptation;
 use crate::request::EngineRequest;
-use crate::transport::{WireCall, WireRequest};
+use crate::trace_parent::TraceParent;
+use crate::transport::{Metadata, WireCall, WireRequest};
 
 /// Room in the first frame for everything beside the transcript and the texts counted below.
 const START_ROOM: usize = 16 << 10;
@@ -56,6 +58,12 @@ impl SyncLayer {
             debt: call.traffic.debt().clone(),
         };
         WireCall {
+            metadata: Metadata {
+                trace: call.trace.map(TraceParent::child),
+                affinity: affinity(&self.affinity_key, &call.session),
+            },
+            hook: call.request.hook(),
+            attempt: call.attempt,
             request: lists.wire_request(call.request),
             hook_id: call.hook_id,
             host: call.host,

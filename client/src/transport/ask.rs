@@ -25,6 +25,7 @@ impl Exchange {
             max_bytes,
             traffic,
             adaptation,
+            metadata,
             calls: _,
         } = self;
         let request = adaptation.apply(R::RequestWire::from(*request))?;
@@ -34,6 +35,7 @@ impl Exchange {
         let mut request = Request::new(request);
         let share = share_ends.saturating_duration_since(Instant::now());
         timeout::set(&mut request, share);
+        metadata.set(&mut request);
         let answer = R::send(stub, request).await;
         let answer = answer
             .map_err(|status| classify(status, share_ends))?

@@ -20,6 +20,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Status, Streaming};
 
+use super::metadata::Metadata;
 use super::rpc::{Opening, StreamingRpc};
 use super::silence::Silence;
 use super::{WireReply, check_size, timeout};
@@ -48,6 +49,7 @@ pub(crate) struct Exchange {
     pub(crate) max_bytes: usize,
     pub(crate) traffic: Traffic,
     pub(crate) adaptation: Adaptation,
+    pub(crate) metadata: Metadata,
     pub(crate) calls: AttemptCalls,
 }
 
@@ -80,6 +82,7 @@ impl Exchange {
         let mut request = Request::new(ReceiverStream::new(outgoing));
         let share = self.share_ends.saturating_duration_since(Instant::now());
         timeout::set(&mut request, share + limits::STREAM_TIMEOUT_SLACK);
+        self.metadata.set(&mut request);
         let opening = R::open(self.stub.clone(), request);
         let mut conversation = Conversation::<R> {
             frames: Some(frames),

@@ -78,6 +78,11 @@ impl HookId {
         Self(uuid::Uuid::now_v7())
     }
 
+    /// The id as a number.
+    pub fn to_u128(self) -> u128 {
+        self.0.as_u128()
+    }
+
     /// # Errors
     /// [`InvalidId`] when the text is not a UUID.
     pub fn parse(text: &str) -> Result<Self, InvalidId> {

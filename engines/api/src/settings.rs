@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_115_no_input_gives_version_1_and_only_unknowns() {
+    fn c115_no_input_gives_version_1_and_only_unknowns() {
         let expected = RuntimeSettings {
             schema_version: 1,
             host: "openclaw".to_owned(),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn case_116_texts_are_trimmed_and_blank_ones_unknown() {
+    fn c116_texts_are_trimmed_and_blank_ones_unknown() {
         let input = SettingsInput {
             provider: Some("  x "),
             family: Some("  "),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn case_117_numbers_that_are_not_finite_are_unknown() {
+    fn c117_numbers_that_are_not_finite_are_unknown() {
         for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0] {
             let input = SettingsInput {
                 prompt_token_budget: Some(odd),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn case_118_another_model_than_requested_is_a_fallback() {
+    fn c118_another_model_than_requested_is_a_fallback() {
         let input = SettingsInput {
             requested_model: Some("a"),
             resolved_model: Some("b"),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn case_120_an_explicit_mode_wins_over_a_reason() {
+    fn c120_an_explicit_mode_wins_over_a_reason() {
         let input = SettingsInput {
             mode: Some(RuntimeMode::Normal),
             degraded_reason: Some("weird"),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn case_121_a_selected_id_without_a_source_is_configured() {
+    fn c121_a_selected_id_without_a_source_is_configured() {
         let input = SettingsInput {
             selected_engine_id: Some("e"),
             ..Default::default()
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn case_122_and_123_free_texts_become_reason_codes() {
+    fn c122_c123_free_texts_become_reason_codes() {
         for (text, code) in [
             ("HTTP 429", Some(ReasonCode::RateLimited)),
             ("gateway timeout", Some(ReasonCode::ProviderTimeout)),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn case_124_a_model_id_implies_no_family() {
+    fn c124_a_model_id_implies_no_family() {
         let input = SettingsInput {
             requested_model: Some("claude-opus"),
             ..Default::default()

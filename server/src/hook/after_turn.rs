@@ -14,6 +14,7 @@ use super::{StreamingHook, budget_of};
 use crate::engine_call::StreamingCall;
 use crate::frames::Frames;
 use crate::mirror::MirrorKey;
+use crate::refuse;
 use crate::shared::Shared;
 
 #[derive(Debug)]
@@ -54,6 +55,12 @@ impl StreamingHook for AfterTurnHook {
             list: update.list,
         };
         let log = take_log_in(&shared, frames, key, update).await?;
+        if request.pre_prompt_message_count > log.len() as u64 {
+            return Err(refuse::beyond_the_log(
+                request.pre_prompt_message_count,
+                log.len(),
+            ));
+        }
         let request = AfterTurn {
             transcript: log.clone(),
             ..request

@@ -209,6 +209,32 @@ async fn c096_a_key_that_is_not_in_the_call_is_not_dropped() {
 }
 
 #[tokio::test]
+async fn c097_a_key_that_is_there_without_a_value_is_dropped_too() {
+    for (path, change) in [
+        (
+            "prompt",
+            (|it| it.prompt = Some(String::new())) as fn(&mut Assemble),
+        ),
+        ("runtime_settings", |it| {
+            it.runtime_settings = Some(contextwire_engine::RuntimeSettings::default());
+        }),
+    ] {
+        let engine = Engine::new(move |hook, request| {
+            if !is_set(hook, request, path) {
+                return Ok(());
+            }
+            let text = format!("unknown key '{}'", name(path));
+            Err(Status::invalid_argument(text))
+        });
+        let mut request = Assemble::default();
+        change(&mut request);
+        let call = crate::script::call(request);
+        engine.describes(description()).call(call).await.unwrap();
+        assert_eq!(engine.attempts(), [1, 2], "{path}");
+    }
+}
+
+#[tokio::test]
 async fn c098_c099_what_may_not_be_dropped_is_not() {
     for (hook, key) in [
         (Hook::Assemble, "tokenBudget"),

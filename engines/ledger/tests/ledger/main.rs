@@ -8,6 +8,7 @@
 mod busy;
 mod delegate;
 mod faults;
+mod field;
 mod idm;
 mod kill;
 mod laws;
