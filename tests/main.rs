@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod absent;
 #[cfg(test)]
+mod allocations;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod bad_wire;
@@ -43,6 +45,8 @@ mod lifecycle;
 #[cfg(test)]
 mod load;
 #[cfg(test)]
+mod matrix;
+#[cfg(test)]
 mod old_engines;
 #[cfg(test)]
 mod replicas;
@@ -56,6 +60,8 @@ mod stalled;
 mod stops;
 #[cfg(test)]
 mod strict;
+#[cfg(test)]
+mod stuck;
 #[cfg(test)]
 mod sync;
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod apart;
 mod bare;
+mod client;
 mod contract;
 mod conversation;
 mod engine;
@@ -32,11 +33,12 @@ use crate::report::{BenchReport, BenchRow};
 use crate::session::Session;
 
 /// Every group, in the order of measuring.
-pub const GROUPS: [Group; 6] = [
+pub const GROUPS: [Group; 7] = [
     hooks::GROUP,
     sync::GROUP,
     contract::GROUP,
     replay::GROUP,
+    client::GROUP,
     fallback::GROUP,
     session::GROUP,
 ];
@@ -155,7 +157,9 @@ mod tests {
         assert_eq!(list().lines().count(), GROUPS.len());
         let mut names: Vec<_> = GROUPS.iter().map(|group| group.name).collect();
         names.dedup();
-        let expected = ["hooks", "sync", "contract", "replay", "fallback", "session"];
+        let expected = [
+            "hooks", "sync", "contract", "replay", "client", "fallback", "session",
+        ];
         assert_eq!(names, expected);
     }
 }

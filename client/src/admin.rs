@@ -8,17 +8,16 @@ use contextwire_proto::convert::Inspection;
 use contextwire_proto::v1;
 use contextwire_proto::v1::engine_admin_service_client::EngineAdminServiceClient;
 use tokio::time::{Instant, timeout};
-use tonic::transport::Channel;
 
 use crate::classify::classify;
-use crate::connect;
+use crate::connect::Line;
 use crate::error::CallError;
 use crate::target::Target;
 
 /// An operator's client of one engine.
 #[derive(Clone, Debug)]
 pub struct AdminClient {
-    stub: EngineAdminServiceClient<Channel>,
+    stub: EngineAdminServiceClient<Line>,
 }
 
 impl AdminClient {
@@ -27,7 +26,7 @@ impl AdminClient {
     /// # Errors
     /// When the target cannot be written as an address.
     pub fn new(target: &Target) -> Result<Self, tonic::transport::Error> {
-        let stub = EngineAdminServiceClient::new(connect::channel(target)?);
+        let stub = EngineAdminServiceClient::new(Line::to(target)?);
         Ok(Self { stub })
     }
 

@@ -1,8 +1,8 @@
 //! Layer: no more calls and bytes at once than an engine is meant to take; the rest is refused in
 //! time instead of waiting for ever.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use contextwire_engine::{SessionId, Site, Transcript};
@@ -11,6 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::call::Call;
+use crate::describe::Acquaintance;
 use crate::error::CallError;
 use crate::layer::{Below, Pending, Wrap, at_once, layer, take_ready};
 use crate::options::CallLimits;
@@ -29,7 +30,11 @@ pub(crate) struct Admit(Arc<Room>);
 #[derive(Debug)]
 struct Room {
     limits: CallLimits,
+    /// Says what the engine bears; absent where nobody goes by it.
+    known: Option<Arc<Acquaintance>>,
     calls: Arc<Semaphore>,
+    /// Permits of `calls`, taken or free: the smaller limit of both sides.
+    granted: Mutex<usize>,
     bytes: Arc<Semaphore>,
     byte_units: u32,
     waiting: AtomicUsize,
@@ -46,10 +51,16 @@ pub(crate) struct Load {
 }
 
 impl Admit {
-    pub(crate) fn new(limits: CallLimits, book: Arc<Book>) -> Self {
+    pub(crate) fn new(
+        limits: CallLimits,
+        book: Arc<Book>,
+        known: Option<Arc<Acquaintance>>,
+    ) -> Self {
         let byte_units = units(limits.bytes);
         Self(Arc::new(Room {
             limits,
+            known,
+            granted: Mutex::new(limits.calls),
             calls: Arc::new(Semaphore::new(limits.calls)),
             bytes: Arc::new(Semaphore::new(byte_units as usize)),
             byte_units,
@@ -61,11 +72,9 @@ impl Admit {
     pub(crate) fn load(&self) -> Load {
         let room = &self.0;
         let free = room.bytes.available_permits() as u64;
+        let granted = *room.granted();
         Load {
-            calls: room
-                .limits
-                .calls
-                .saturating_sub(room.calls.available_permits()),
+            calls: granted.saturating_sub(room.calls.available_permits()),
             bytes: u64::from(room.byte_units).saturating_sub(free) * UNIT_BYTES,
             waiting: room.waiting.load(Ordering::Relaxed),
         }
@@ -77,6 +86,7 @@ layer!(Admit);
 impl Wrap for Admit {
     fn call<S: Below>(&self, below: &mut S, call: Call) -> Pending {
         let room = Arc::clone(&self.0);
+        room.heed_the_engine();
         // A call that is larger than all that may be under way goes alone.
         let weight = units(room.weight(&call)).min(room.byte_units);
         if let Some(permit) = room.at_once(weight) {
@@ -107,6 +117,36 @@ impl Wrap for Admit {
 type Permit = (OwnedSemaphorePermit, OwnedSemaphorePermit);
 
 impl Room {
+    /// Both sides advertise limits, the smaller holds (PROTOCOL 8).
+    fn heed_the_engine(&self) {
+        let Some(engine) = self.known.as_ref().and_then(|known| known.last()) else {
+            return;
+        };
+        let theirs = [
+            engine.limits.max_concurrent_hooks,
+            engine.limits.max_streams,
+        ];
+        let theirs = theirs
+            .into_iter()
+            .flatten()
+            .filter(|calls| *calls > 0)
+            .min();
+        let theirs = theirs.and_then(|calls| usize::try_from(calls).ok());
+        let wanted = theirs.unwrap_or(usize::MAX).min(self.limits.calls);
+        let mut granted = self.granted();
+        if wanted > *granted {
+            self.calls.add_permits(wanted - *granted);
+            *granted = wanted;
+        } else if wanted < *granted {
+            // Those that are taken are forgotten by a later call.
+            *granted -= self.calls.forget_permits(*granted - wanted);
+        }
+    }
+
+    fn granted(&self) -> MutexGuard<'_, usize> {
+        self.granted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn at_once(&self, weight: u32) -> Option<Permit> {
         if self.waiting.load(Ordering::Relaxed) > 0 {
             return None;
@@ -127,7 +167,7 @@ impl Room {
 
     fn full(&self) -> CallError {
         CallError::Busy {
-            calls: self.limits.calls,
+            calls: *self.granted(),
             bytes: self.limits.bytes,
         }
     }

@@ -1,41 +1,169 @@
-//! The channel to an engine: lazy, with its own limits, and never half-open for long.
+//! The line to an engine: lazy, with its own limits, never half-open for long, and replaced where
+//! what was sent is stuck.
+
+mod passage;
+mod socket;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 
 use contextwire_proto::limits;
 use contextwire_proto::v1::context_engine_service_client::ContextEngineServiceClient;
-use tonic::transport::{Channel, Endpoint};
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+use tonic::body::Body;
+use tonic::codegen::http::{Request, Response};
+use tonic::transport::{Channel, Endpoint, Error};
+use tower::Service;
 
 use crate::target::Target;
 
-/// The stub that calls go through.
-pub(crate) type Stub = ContextEngineServiceClient<Channel>;
+pub(crate) use passage::Passage;
 
-/// The stub over a channel of [`channel`].
+/// The stub that calls go through.
+pub(crate) type Stub = ContextEngineServiceClient<Line>;
+
+/// A stub that connects when it is first used and again after a loss.
 ///
 /// # Errors
 /// When the target cannot be written as an address.
-pub(crate) fn stub(
-    target: &Target,
-    max_message_bytes: usize,
-) -> Result<Stub, tonic::transport::Error> {
-    Ok(Stub::new(channel(target)?)
+pub(crate) fn stub(target: &Target, max_message_bytes: usize) -> Result<Stub, Error> {
+    Ok(Stub::new(Line::to(target)?)
         .max_decoding_message_size(max_message_bytes)
         .max_encoding_message_size(max_message_bytes))
 }
 
-/// A channel that connects when it is first used and again after a loss.
-///
-/// # Errors
-/// When the target cannot be written as an address.
-pub(crate) fn channel(target: &Target) -> Result<Channel, tonic::transport::Error> {
-    let endpoint = Endpoint::from_shared(target.to_string())?
-        .connect_timeout(limits::CONNECT_TIMEOUT)
-        .initial_stream_window_size(limits::STREAM_WINDOW_BYTES)
-        .initial_connection_window_size(limits::CONNECTION_WINDOW_BYTES)
-        // Without pings a black-holed connection would be used again for ever. An idle one is not
-        // pinged, stock servers close it for that; the first call after a pause pings at once.
-        .http2_keep_alive_interval(limits::KEEP_ALIVE_INTERVAL)
-        .keep_alive_timeout(limits::KEEP_ALIVE_TIMEOUT)
-        .keep_alive_while_idle(false)
-        .tcp_nodelay(true);
-    Ok(endpoint.connect_lazy())
+/// One connection at a time to an engine. Clones share it.
+#[derive(Debug)]
+pub(crate) struct Line {
+    shared: Arc<Shared>,
+    /// The connection that is asked whether it is ready, and then called.
+    taken: Option<(Arc<Connection>, Channel)>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    target: Target,
+    endpoint: Endpoint,
+    current: Mutex<Arc<Connection>>,
+}
+
+/// A connection, made when it is needed and again after a loss.
+#[derive(Debug)]
+struct Connection {
+    channel: Channel,
+    /// Later calls go by another one.
+    given_up: CancellationToken,
+    /// Nothing comes or goes any more.
+    cut: CancellationToken,
+}
+
+impl Line {
+    /// A line to the engine at this address.
+    ///
+    /// # Errors
+    /// When the target cannot be written as an address.
+    pub(crate) fn to(target: &Target) -> Result<Self, Error> {
+        let endpoint = Endpoint::from_shared(target.to_string())?
+            .initial_stream_window_size(limits::STREAM_WINDOW_BYTES)
+            .initial_connection_window_size(limits::CONNECTION_WINDOW_BYTES)
+            // Without pings a black-holed connection would be used again for ever. An idle one is
+            // not pinged, stock servers close it for that; the first call after a pause pings at
+            // once.
+            .http2_keep_alive_interval(limits::KEEP_ALIVE_INTERVAL)
+            .keep_alive_timeout(limits::KEEP_ALIVE_TIMEOUT)
+            .keep_alive_while_idle(false);
+        let first = Connection::lazy(target, &endpoint);
+        Ok(Self {
+            shared: Arc::new(Shared {
+                target: target.clone(),
+                endpoint,
+                current: Mutex::new(Arc::new(first)),
+            }),
+            taken: None,
+        })
+    }
+}
+
+impl Clone for Line {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            taken: None,
+        }
+    }
+}
+
+impl Service<Request<Body>> for Line {
+    type Response = Response<Body>;
+    type Error = Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        let shared = &self.shared;
+        let (_, channel) = self.taken.get_or_insert_with(|| shared.take());
+        channel.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let (connection, mut channel) = self.taken.take().unwrap_or_else(|| self.shared.take());
+        let (mut head, body) = request.into_parts();
+        let passage = head.extensions.remove::<Passage>().unwrap_or_default();
+        let body = passage.through(&self.shared, &connection, body);
+        let answer = channel.call(Request::from_parts(head, body));
+        Box::pin(async move {
+            let _until_it_is_answered = passage;
+            answer.await
+        })
+    }
+}
+
+impl Shared {
+    fn take(&self) -> (Arc<Connection>, Channel) {
+        let current = Arc::clone(&self.lock());
+        let channel = current.channel.clone();
+        (current, channel)
+    }
+
+    /// Lets later calls go by another connection. The calls of this one may go on; with the last of
+    /// them it is closed.
+    fn replace(&self, stuck: &Arc<Connection>) {
+        let mut current = self.lock();
+        if !Arc::ptr_eq(&current, stuck) || Handle::try_current().is_err() {
+            return;
+        }
+        tracing::warn!(
+            target = %self.target,
+            "the engine takes nothing more on its connection: later calls go by another one"
+        );
+        *current = Arc::new(Connection::lazy(&self.target, &self.endpoint));
+        stuck.given_up.cancel();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Arc<Connection>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Connection {
+    fn lazy(target: &Target, endpoint: &Endpoint) -> Self {
+        let cut = CancellationToken::new();
+        Self {
+            channel: socket::channel(target, endpoint, &cut),
+            given_up: CancellationToken::new(),
+            cut,
+        }
+    }
+}
+
+impl Drop for Connection {
+    /// What is stuck in it would keep it open for ever. Any other connection ends by itself, after
+    /// its last frames.
+    fn drop(&mut self) {
+        if self.given_up.is_cancelled() {
+            self.cut.cancel();
+        }
+    }
 }

@@ -11,7 +11,6 @@
 //!     .engine("lossless", Target::unix("/run/user/1000/contextwire/engine.sock"))
 //!     .build()?;
 //! let session = Session::new(SessionId::new("main")?);
-//!
 //! let hello = Message::from_payload(r#"{"role":"user","content":"hello"}"#);
 //! let transcript: Transcript = [hello].into_iter().collect();
 //! let request = Assemble { transcript, ..Assemble::default() };

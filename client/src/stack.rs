@@ -52,13 +52,16 @@ impl Gauges {
         options: &ClientOptions,
     ) -> Self {
         let book = Arc::new(Book::new());
+        // Who asks by hand wants to see what the engine says.
+        let heeds = options.policy != Policy::Direct;
+        let heeded = heeds.then(|| Arc::clone(&known));
         Self {
             known,
             order,
             observer,
             circuit: Arc::new(Mutex::new(Circuit::new())),
             memory: Arc::new(Memory::new()),
-            admit: Admit::new(options.call_limits, Arc::clone(&book)),
+            admit: Admit::new(options.call_limits, Arc::clone(&book), heeded),
             book,
             turns: Turns::new(options.policy),
         }

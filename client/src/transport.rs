@@ -27,7 +27,7 @@ use tracing::Instrument;
 
 use crate::call::Traffic;
 use crate::compat::Adaptation;
-use crate::connect::Stub;
+use crate::connect::{Passage, Stub};
 use crate::error::CallError;
 use crate::host_call::{AttemptCalls, HostCallBook};
 use crate::observer::Observer;
@@ -173,6 +173,7 @@ impl Service<WireCall> for Transport {
                 host,
                 ends: share_ends,
             },
+            passage: Passage::default(),
         };
         let work = Box::pin(send(exchange, request).instrument(span));
         let answer = Linger::new(work, stop, self.closing.clone());

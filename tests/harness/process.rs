@@ -1,9 +1,10 @@
-//! A server in a process of its own: this test binary once more, with one of its tests, which serves
-//! the ledger as `contextwire serve` does.
+//! A server in a process of its own: this test binary once more, with one of its tests. The one here
+//! serves the ledger as `contextwire serve` does.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use clap::Parser;
 use contextwire::command::serve::{self, ServeArgs};
@@ -15,31 +16,34 @@ const STORE: &str = "store=";
 const CHILD: &str = "harness::process::child_that_serves_until_it_is_stopped";
 const LISTENING: &str = "listening on http://";
 
-/// A server that serves a file.
+/// A server that is another process.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
     place: Place,
     folder: TempDir,
     // A closed pipe would be an error to the child.
-    _out: BufReader<ChildStdout>,
+    out: Arc<Mutex<BufReader<ChildStdout>>>,
 }
 
 impl Process {
     /// A server of this file; when this returns, hosts can connect.
     pub(crate) async fn serve(store: &Path) -> Self {
-        let store = store.to_owned();
-        tokio::task::spawn_blocking(move || Self::start(&store))
+        Self::run(CHILD, format!("{STORE}{}", store.display())).await
+    }
+
+    /// A server that is this test with this argument; it says where it listens.
+    pub(crate) async fn run(test: &'static str, argument: String) -> Self {
+        tokio::task::spawn_blocking(move || Self::start(test, &argument))
             .await
             .unwrap()
     }
 
-    fn start(store: &Path) -> Self {
+    fn start(test: &str, argument: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let log = std::fs::File::create(folder.path().join("log")).unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([CHILD, "--exact", "--nocapture"])
-            .arg(format!("{STORE}{}", store.display()))
+            .args([test, "--exact", "--nocapture", argument])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log)
@@ -57,8 +61,24 @@ impl Process {
             child,
             place: Place::at(address),
             folder,
-            _out: out,
+            out: Arc::new(Mutex::new(out)),
         }
+    }
+
+    /// Waits until it has said this line so many times more.
+    pub(crate) async fn says(&self, word: &'static str, times: usize) {
+        let out = Arc::clone(&self.out);
+        let heard = tokio::task::spawn_blocking(move || {
+            let mut out = out.lock().unwrap();
+            for _ in 0..times {
+                let mut line = String::new();
+                while line.trim() != word {
+                    line.clear();
+                    assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended");
+                }
+            }
+        });
+        super::soon(heard).await.unwrap();
     }
 
     /// Where it listens.

@@ -4,6 +4,7 @@ mod buf;
 mod gate;
 mod group;
 mod plan;
+mod python;
 mod report;
 mod runner;
 mod step;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::buf;
+use crate::python;
 use crate::step::Step;
 
 /// Cases of each property in the long run; the default of proptest is 256.
@@ -57,6 +58,7 @@ fn checks() -> Vec<Step> {
         .with_env("RUSTDOCFLAGS", "-D warnings"),
         buf::lint(),
         buf::breaking(),
+        python::old_engines(),
         Step::cargo("test build", "test --workspace --all-features --no-run -j2")
             .failing_with("FAILED: the tests did not compile"),
     ]

@@ -18,7 +18,7 @@ use crate::report::BenchRow;
 /// The group.
 pub(super) const GROUP: Group = Group {
     name: "fallback",
-    about: "the in-process answer while nobody listens, and when an engine hangs",
+    about: "the in-process answer while nobody listens, a breaker is open, or an engine hangs",
     run: |bench| Box::pin(run(bench)),
 };
 
@@ -35,7 +35,7 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
 
     bench.says("refused connections");
     let nobody = Refusing::new()?;
-    let mut refused = Failing::new(nobody.target(), PATIENCE, "UNREACHABLE")?;
+    let mut refused = Failing::new(nobody.target(), (Policy::Direct, PATIENCE, "UNREACHABLE"))?;
     let measured = alone(bench.effort.pick(1_000, 100), &mut refused).await?;
     rows.add(
         "refused connection, answer p50",
@@ -44,9 +44,23 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
         Target::Under(1.0),
     );
 
+    bench.says("an open breaker");
+    let mut left_alone =
+        Failing::new(nobody.target(), (Policy::Guarded, PATIENCE, "BREAKER_OPEN"))?;
+    let measured = alone(bench.effort.pick(2_000, 200), &mut left_alone).await?;
+    rows.add(
+        "breaker open, answer p50",
+        "µs",
+        measured,
+        Target::Under(100.0),
+    );
+
     bench.says("overruns");
     let server = Apart::engine(Hanging).await?;
-    let mut overrun = Failing::new(server.target(), OVERRUN, "DEADLINE_EXCEEDED")?;
+    let mut overrun = Failing::new(
+        server.target(),
+        (Policy::Direct, OVERRUN, "DEADLINE_EXCEEDED"),
+    )?;
     let measured = alone(bench.effort.pick(20, 3), &mut overrun).await?;
     // Not before the engine had its share, and not after the host's caller gave up.
     let due = [limits::share(OVERRUN), OVERRUN].map(|at| micros(at) / 1_000.0);
@@ -73,10 +87,13 @@ struct Failing {
 }
 
 impl Failing {
-    fn new(target: &Address, deadline: Duration, code: &'static str) -> anyhow::Result<Self> {
-        // Otherwise the breaker would answer from the third call on.
+    /// Under `Direct` no breaker ever answers, under `Guarded` soon nobody else does.
+    fn new(
+        target: &Address,
+        (policy, deadline, code): (Policy, Duration, &'static str),
+    ) -> anyhow::Result<Self> {
         let options = ClientOptions {
-            policy: Policy::Direct,
+            policy,
             ..ClientOptions::default()
         };
         Ok(Self {
@@ -94,14 +111,21 @@ impl Failing {
 
 impl Subject for Failing {
     async fn call(&mut self) -> anyhow::Result<Duration> {
-        let request = self.request.clone();
-        let started = Instant::now();
-        let served = self
-            .client
-            .assemble_within(&self.session, request, self.deadline)
-            .await?;
-        let elapsed = started.elapsed();
-        in_process(&served, self.code)?;
-        Ok(elapsed)
+        loop {
+            let request = self.request.clone();
+            let started = Instant::now();
+            let served = self
+                .client
+                .assemble_within(&self.session, request, self.deadline)
+                .await?;
+            let elapsed = started.elapsed();
+            // Before a breaker opens, and when it is time to look again, a call goes out.
+            let goes_out =
+                self.code == "BREAKER_OPEN" && in_process(&served, "UNREACHABLE").is_ok();
+            if !goes_out {
+                in_process(&served, self.code)?;
+                return Ok(elapsed);
+            }
+        }
     }
 }

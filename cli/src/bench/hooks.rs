@@ -39,6 +39,9 @@ const INGEST_BYTES: usize = 1_024;
 const MESSAGES: usize = 50;
 /// Payload of each of its messages in bytes.
 const MESSAGE_BYTES: usize = 1_600;
+
+/// The session of a single host.
+const SESSION: &str = "assemble";
 /// What gRPC puts before each message.
 const FRAMING_BYTES: usize = 5;
 
@@ -75,7 +78,8 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
 
     bench.says("Assemble");
     let server = Apart::engine(LegacyEngine::default()).await?;
-    let mut ours = OurAssemble::new(&server, request)?;
+    let client = EngineClient::new(server.target())?;
+    let mut ours = OurAssemble::new(&client, SESSION, request)?;
     let mut theirs = BareAssemble {
         stub: bare::connect(&bare).await?,
         start: ours.wire(),
@@ -93,7 +97,7 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
 }
 
 /// An Assemble as a host sends it, of a list that does not change.
-fn keep_all() -> Assemble {
+pub(super) fn keep_all() -> Assemble {
     Assemble {
         transcript: transcript(MESSAGES, MESSAGE_BYTES),
         ..Assemble::default()
@@ -101,7 +105,7 @@ fn keep_all() -> Assemble {
 }
 
 /// The frame with which the legacy engine answers.
-fn result(request: &Assemble) -> v1::AssembleResponse {
+pub(super) fn result(request: &Assemble) -> v1::AssembleResponse {
     EngineFrame::Result(Box::new(AssembleResult {
         reply: Reply::default(),
         outcome: request.reply(Assembled::keep(0..MESSAGES)),
@@ -187,23 +191,28 @@ impl Subject for BareIngest {
     }
 }
 
-struct OurAssemble {
+/// A list that does not change, again and again.
+pub(super) struct OurAssemble {
     client: EngineClient,
     session: Session,
     request: Assemble,
 }
 
 impl OurAssemble {
-    fn new(server: &Apart, request: Assemble) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        client: &EngineClient,
+        id: impl Into<String>,
+        request: Assemble,
+    ) -> anyhow::Result<Self> {
         Ok(Self {
-            client: EngineClient::new(server.target())?,
-            session: session("assemble")?,
+            client: client.clone(),
+            session: session(id)?,
             request,
         })
     }
 
     /// The first frame on the wire, once the engine has the list.
-    fn wire(&self) -> v1::AssembleRequest {
+    pub(super) fn wire(&self) -> v1::AssembleRequest {
         let list = &self.request.transcript;
         let update = TranscriptUpdate {
             seq: 1,
@@ -224,7 +233,7 @@ impl OurAssemble {
     }
 
     /// The baseline is one only for the same bytes.
-    async fn must_send(&mut self, bytes: usize) -> anyhow::Result<()> {
+    pub(super) async fn must_send(&mut self, bytes: usize) -> anyhow::Result<()> {
         // The first call uploads the list.
         self.call().await?;
         let served = self
@@ -247,9 +256,10 @@ impl Subject for OurAssemble {
     }
 }
 
-struct BareAssemble {
-    stub: BareStub,
-    start: v1::AssembleRequest,
+/// The same frames with nothing behind them.
+pub(super) struct BareAssemble {
+    pub(super) stub: BareStub,
+    pub(super) start: v1::AssembleRequest,
 }
 
 impl Subject for BareAssemble {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use contextwire_client::EngineClient;
+use contextwire_client::{ClientOptions, CompactFallback, EngineClient};
 use indicatif::{ProgressBar, ProgressStyle};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -134,7 +134,12 @@ pub async fn run(args: ReplayArgs) -> anyhow::Result<()> {
         (None, Some(own)) => own.target().clone(),
         (None, None) => anyhow::bail!("no engine to replay through"),
     };
-    let client = EngineClient::with_options(&target, &config.host.client)?;
+    let options = ClientOptions {
+        // The engine's compactions are what is looked at.
+        compact_fallback: CompactFallback::Rethrow,
+        ..config.host.client.clone()
+    };
+    let client = EngineClient::with_options(&target, &options)?;
     let outage = own.as_mut().zip(args.outage.clone().map(Outage));
     let replay = Replay::new(&client, &recording, &settings)?
         .writing(writer)

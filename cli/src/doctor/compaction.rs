@@ -79,3 +79,61 @@ pub(super) async fn examine(client: &EngineClient, owns: bool, within: Duration)
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use contextwire_client::Target;
+    use contextwire_engine::{
+        Assemble, AssembleOutcome, Assembled, Compacted, ContextEngine, EngineError, EngineInfo,
+        HookContext, Ingest, Ingested,
+    };
+    use contextwire_server::{Listen, Server};
+
+    use crate::doctor::examine_engine;
+    use crate::report::Severity;
+
+    /// Its model is away.
+    struct Failing;
+
+    impl ContextEngine for Failing {
+        fn info(&self) -> EngineInfo {
+            EngineInfo::new("failing", "Failing", "1.0.0")
+        }
+
+        async fn ingest(&self, _: &HookContext, _: Ingest) -> Result<Ingested, EngineError> {
+            Ok(Ingested::default())
+        }
+
+        async fn assemble(
+            &self,
+            _: &HookContext,
+            request: Assemble,
+        ) -> Result<AssembleOutcome, EngineError> {
+            Ok(request.reply(Assembled::keep(0..request.transcript.len())))
+        }
+
+        async fn compact(
+            &self,
+            _: &HookContext,
+            _: super::Compact,
+        ) -> Result<Compacted, EngineError> {
+            Err(EngineError::rejected("there is no model"))
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_done_in_the_engines_place_is_not_taken_for_its_own() {
+        let loopback = "127.0.0.1:0".parse().unwrap();
+        let server = Server::new(Failing).listen(Listen::Tcp(loopback));
+        let bound = server.bind().await.unwrap();
+        let Some(&Listen::Tcp(address)) = bound.addresses().first() else {
+            panic!("a TCP address")
+        };
+        tokio::spawn(async move { bound.run(std::future::pending()).await });
+        let target = Target::tcp(address).unwrap();
+        let findings = examine_engine(&target, super::Duration::from_mins(1)).await;
+        let compaction = findings.iter().find(|it| it.check == super::CHECK).unwrap();
+        assert_eq!(compaction.severity, Severity::Problem);
+        assert!(compaction.found.contains("no model"), "{compaction:?}");
+    }
+}

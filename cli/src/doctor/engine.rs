@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use contextwire_client::handshake::{EngineDescription, EngineState};
-use contextwire_client::{EngineClient, Target};
+use contextwire_client::{ClientOptions, CompactFallback, EngineClient, Target};
 use contextwire_engine::{EngineInfo, Hook};
 use contextwire_proto::limits;
 use tokio::time::Instant;
@@ -24,7 +24,12 @@ const ADVANCEMENT: &str = "atomic-idempotent-v1";
 /// Every finding about the engine at this address; each answer is waited for at most this long.
 pub async fn examine_engine(target: &Target, within: Duration) -> Vec<Finding> {
     let mut findings = vec![clock(), socket::examine(target)];
-    let client = match EngineClient::new(target) {
+    let options = ClientOptions {
+        // What is examined is what the engine does, not what is done in its place.
+        compact_fallback: CompactFallback::Rethrow,
+        ..ClientOptions::default()
+    };
+    let client = match EngineClient::with_options(target, &options) {
         Ok(client) => client,
         Err(error) => {
             let advice = "write unix:/path/to/engine.sock or http://127.0.0.1:PORT";

@@ -7,7 +7,7 @@ use crate::layer::Outcome;
 use crate::script::{Line, Script, call, ingest, well};
 
 fn admit(limits: CallLimits) -> Admit {
-    Admit::new(limits, Arc::new(Book::new()))
+    Admit::new(limits, Arc::new(Book::new()), None)
 }
 
 fn limits(calls: usize, waiting: usize) -> CallLimits {
@@ -122,7 +122,7 @@ async fn bytes_are_limited_as_calls_are_and_one_that_is_larger_alone_goes_alone(
 #[test]
 fn a_list_weighs_what_the_engine_does_not_have() {
     let book = Arc::new(Book::new());
-    let admit = Admit::new(CallLimits::default(), Arc::clone(&book));
+    let admit = Admit::new(CallLimits::default(), Arc::clone(&book), None);
     let message = || Message::from_payload("x".repeat(1000));
     let list: Transcript = (0..10).map(|_| message()).collect();
     let asking = |len| {
@@ -140,4 +140,37 @@ fn a_list_weighs_what_the_engine_does_not_have() {
     book.acknowledge(&session, List::View, Site::BeforePrompt, list.prefix(9));
     assert_eq!(admit.0.weight(&asking(10)), 1_000);
     assert_eq!(admit.0.weight(&asking(3)), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_smaller_limit_of_both_sides_holds_as_soon_as_the_engine_has_said_it() {
+    let known = Acquaintance::of_nobody();
+    let admit = Admit::new(
+        limits(8, 0),
+        Arc::new(Book::new()),
+        Some(Arc::clone(&known)),
+    );
+    let script = Script::new((0..5).map(|_| lasting(1)));
+    let running: Vec<_> = (0..3).map(|_| sent(&admit, &script, ingest())).collect();
+    settled().await;
+    assert_eq!(admit.load().calls, 3);
+    let mut engine = crate::script::description();
+    engine.limits.max_concurrent_hooks = Some(2);
+    known.learn(engine.clone());
+    let over = sent(&admit, &script, ingest()).await.unwrap();
+    assert_eq!(code(&over), "BUSY");
+    for call in running {
+        assert_eq!(code(&call.await.unwrap()), "OK");
+    }
+    let running: Vec<_> = (0..3).map(|_| sent(&admit, &script, ingest())).collect();
+    let mut codes = Vec::new();
+    for call in running {
+        codes.push(code(&call.await.unwrap()));
+    }
+    assert_eq!(codes, ["OK", "OK", "BUSY"]);
+    // Another build bears more.
+    engine.limits.max_concurrent_hooks = Some(100);
+    known.learn(engine);
+    admit.0.heed_the_engine();
+    assert_eq!(*admit.0.granted(), 8);
 }

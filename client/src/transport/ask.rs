@@ -27,6 +27,7 @@ impl Exchange {
             adaptation,
             metadata,
             calls: _,
+            passage,
         } = self;
         let request = adaptation.apply(R::RequestWire::from(*request))?;
         let bytes = request.encoded_len();
@@ -36,6 +37,7 @@ impl Exchange {
         let share = share_ends.saturating_duration_since(Instant::now());
         timeout::set(&mut request, share);
         metadata.set(&mut request);
+        request.extensions_mut().insert(passage.clone());
         let answer = R::send(stub, request).await;
         let answer = answer
             .map_err(|status| classify(status, share_ends))?

@@ -2,7 +2,7 @@
 //! the engine asks, cancels in band.
 
 use std::collections::VecDeque;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 
 use contextwire_engine::HostCallError;
 use contextwire_proto::frame::{
@@ -27,7 +27,7 @@ use super::{WireReply, check_size, timeout};
 use crate::call::Traffic;
 use crate::classify::classify;
 use crate::compat::Adaptation;
-use crate::connect::Stub;
+use crate::connect::{Passage, Stub};
 use crate::error::CallError;
 use crate::host_call::AttemptCalls;
 use crate::sync::Upload;
@@ -51,6 +51,7 @@ pub(crate) struct Exchange {
     pub(crate) adaptation: Adaptation,
     pub(crate) metadata: Metadata,
     pub(crate) calls: AttemptCalls,
+    pub(crate) passage: Passage,
 }
 
 impl Exchange {
@@ -83,6 +84,7 @@ impl Exchange {
         let share = self.share_ends.saturating_duration_since(Instant::now());
         timeout::set(&mut request, share + limits::STREAM_TIMEOUT_SLACK);
         self.metadata.set(&mut request);
+        request.extensions_mut().insert(self.passage.clone());
         let opening = R::open(self.stub.clone(), request);
         let mut conversation = Conversation::<R> {
             frames: Some(frames),
@@ -143,6 +145,7 @@ impl<R: StreamingRpc> Conversation<'_, R> {
         let mut stopped = false;
         let silence = self.exchange.silence.clone();
         let mut listening = silence.listen();
+        let mut lost = pin!(self.exchange.passage.lost());
         loop {
             let owes = self.owes();
             if owes || !self.at_work.is_empty() {
@@ -173,6 +176,7 @@ impl<R: StreamingRpc> Conversation<'_, R> {
                     }
                 }
                 () = listening.too_long(), if listens => {}
+                () = &mut lost => return Err(stuck()),
             }
         }
     }
@@ -294,6 +298,15 @@ impl<R: StreamingRpc> Conversation<'_, R> {
         if self.exchange.adaptation.sends_cancel() {
             self.waiting.push_back(HostFrame::Cancel(reason));
         }
+    }
+}
+
+/// As of a connection that broke: another try goes by another one.
+fn stuck() -> CallError {
+    let detail = "it takes nothing more on this connection".to_owned();
+    CallError::Unreachable {
+        status: Box::new(Status::unavailable(detail.clone())),
+        detail,
     }
 }
 
