@@ -291,7 +291,7 @@ async fn e_err_05_no_content_and_no_key_is_in_the_log_of_a_server() {
     assert!(ingest(&channel, wrong, CANARY).await.is_err());
     let log = server.stop().await;
     assert!(
-        log.contains("serving") && log.contains("the engine failed"),
+        log.contains("serving") && log.contains("the engine refused a call"),
         "{log}"
     );
     assert!(!log.contains(CANARY), "{log}");

@@ -11,11 +11,16 @@ use contextwire_ledger::{LedgerEngine, LedgerOptions};
 use contextwire_legacy::LegacyEngine;
 use contextwire_lossless::{LosslessEngine, LosslessOptions};
 use contextwire_windowed::WindowedEngine;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 pub use summarizer::{SummarizerArgs, SummarizerChoice};
 
 /// An engine by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum EngineChoice {
     /// A budgeted window over the newest turns; no store, no model.
     #[default]
@@ -59,7 +64,7 @@ impl EngineChoice {
             self.name()
         );
         anyhow::ensure!(
-            self.writes_summaries() || !summarizer.is_given(),
+            self.summarizes() || !summarizer.is_given(),
             "the {} engine writes no summaries: --summarizer is for `--engine lossless` and \
              `--engine legacy`",
             self.name()
@@ -106,7 +111,7 @@ impl EngineChoice {
     }
 
     /// Whether somebody has to write its summaries.
-    pub fn writes_summaries(self) -> bool {
+    pub fn summarizes(self) -> bool {
         match self {
             Self::Legacy | Self::Lossless => true,
             Self::Windowed | Self::Ledger => false,
@@ -212,7 +217,7 @@ mod tests {
             let store = folder.path().join(engine.name());
             let store = engine.has_store().then_some(store.as_path());
             let built = engine.build(store, &summarizer);
-            assert_eq!(built.is_ok(), engine.writes_summaries());
+            assert_eq!(built.is_ok(), engine.summarizes());
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod bench;
 pub mod command;
+pub mod config;
 pub mod doctor;
 pub mod engine;
 pub mod log;

@@ -1,12 +1,17 @@
 //! Log lines on standard error: for people by default, JSON for machines.
 
 use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 
 use crate::output;
 
 /// How log lines look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// One readable line each.
     #[default]

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use contextwire::command::{
-    assemble_at, audit, bench, call, describe, doctor, explain, generate, replay, serve, session,
-    sessions, show, status, tokens,
+    assemble_at, audit, bench, call, completions, config, describe, doctor, explain, generate, man,
+    replay, serve, session, sessions, show, status, tokens,
 };
 use contextwire::output;
 
@@ -28,12 +28,15 @@ enum Command {
     Bench(bench::BenchArgs),
     Audit(audit::AuditArgs),
     Doctor(doctor::DoctorArgs),
+    Config(config::ConfigCommandArgs),
     Session(session::SessionArgs),
     Tokens(tokens::TokensArgs),
     Sessions(sessions::SessionsArgs),
     Show(show::ShowArgs),
     Explain(explain::ExplainArgs),
     AssembleAt(assemble_at::AssembleAtArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 #[tokio::main]
@@ -48,12 +51,17 @@ async fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args).await,
         Command::Audit(args) => audit::run(&args).await,
         Command::Doctor(args) => doctor::run(args).await,
+        Command::Config(args) => config::run(&args),
         Command::Session(args) => session::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Tokens(args) => tokens::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sessions(args) => sessions::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Show(args) => show::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Explain(args) => explain::run(&args).map(|()| ExitCode::SUCCESS),
         Command::AssembleAt(args) => assemble_at::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Completions(args) => {
+            completions::run(&args, Cli::command()).map(|()| ExitCode::SUCCESS)
+        }
+        Command::Man(args) => man::run(&args, Cli::command()).map(|()| ExitCode::SUCCESS),
     };
     let code = done.unwrap_or_else(|error| {
         output::problem(format_args!("error: {error:#}"));

@@ -6,7 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use contextwire_client::{CallError, FailureClass};
 
+use crate::config::ConfigErrors;
 use crate::report::Surface;
+
+/// The exit code of a configuration that cannot be used.
+pub const WRONG_CONFIGURATION: u8 = 3;
 
 /// Whether a result could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -55,7 +59,13 @@ pub fn surface() -> Surface {
 /// 2 usage, 3 configuration, 4 the engine cannot be reached, 5 the engine answered with an error,
 /// 1 anything else.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
-    match error.downcast_ref::<CallError>().map(CallError::class) {
+    if error.downcast_ref::<ConfigErrors>().is_some() {
+        return WRONG_CONFIGURATION;
+    }
+    let call = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<CallError>());
+    match call.map(CallError::class) {
         Some(FailureClass::Transient) => 4,
         Some(FailureClass::Engine | FailureClass::Contract | FailureClass::Caller) => 5,
         None => 1,

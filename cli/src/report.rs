@@ -5,6 +5,7 @@
 
 mod audit;
 mod bench;
+mod config;
 mod conversion;
 mod describe;
 mod doctor;
@@ -22,6 +23,7 @@ mod tokens;
 
 pub use audit::{AuditFinding, AuditReport};
 pub use bench::{BenchReport, BenchRow};
+pub use config::{ConfigReport, ConfigValue};
 pub use conversion::ConversionReport;
 pub use describe::{Describe, HostRequirement, Limits};
 pub use doctor::{DoctorReport, Finding, Severity};

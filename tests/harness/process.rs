@@ -162,7 +162,8 @@ async fn child_that_serves_until_it_is_stopped() {
     let Some(store) = store else {
         return;
     };
-    let mut line = vec!["serve", "--engine", "ledger", "--store", &store];
+    let mut line = vec!["serve", "--config", "none", "--engine", "ledger"];
+    line.extend(["--store", &store]);
     line.extend(["--listen", "127.0.0.1:0", "--log-filter", "debug"]);
     if cfg!(unix) {
         line.extend(["--socket", "none"]);

@@ -15,6 +15,7 @@ use contextwire_store::StoreFile;
 
 use crate::audit::{self, Finding, Item, StateVerdict};
 use crate::command::session::warn;
+use crate::config::ConfigArgs;
 use crate::engine::existing_store;
 use crate::output;
 use crate::report::{AuditFinding, AuditReport};
@@ -36,9 +37,12 @@ pub struct AuditArgs {
     /// Which session of a file that holds several.
     #[arg(long, value_name = "ID")]
     pub transcript: Option<String>,
-    /// The engine's file; by default the one in your data folder. It is only read, and an engine
-    /// may go on writing it.
-    #[arg(long, value_name = "FILE", env = "CONTEXTWIRE_SERVER_STORE")]
+    /// The configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// The engine's file; by default the one that is configured (engine.store), else the one in
+    /// your data folder. It is only read, and an engine may go on writing it.
+    #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
     /// A running engine instead: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`.
     #[arg(long, conflicts_with = "store")]
@@ -110,8 +114,17 @@ async fn compare(args: &AuditArgs, recording: &Session) -> anyhow::Result<AuditR
     if let Some(target) = &args.target {
         return ask(target, id, &messages, args.deadline).await;
     }
-    let store = args.store.clone().map_or_else(existing_store, Ok)?;
-    read(&store, &id, &messages)
+    read(&store(args)?, &id, &messages)
+}
+
+/// Where the log is.
+fn store(args: &AuditArgs) -> anyhow::Result<PathBuf> {
+    if let Some(store) = &args.store {
+        return Ok(store.clone());
+    }
+    // What else a service would mind is no concern of a reader.
+    let config = args.config.load(|_| {}).into_config(&[])?;
+    config.engine.store.map_or_else(existing_store, Ok)
 }
 
 /// What the file holds.

@@ -1,6 +1,7 @@
 //! `contextwire call`: one hook by hand, for people who debug an engine.
 
 mod answer;
+mod example;
 mod form;
 
 use std::io::Read;
@@ -25,76 +26,50 @@ pub struct CallArgs {
 #[derive(Debug, Subcommand)]
 enum HookArgs {
     /// What would the model see of these messages?
-    #[command(after_help = r#"Example:
-  --json '{"messages": [{"role": "user", "content": "hi"}], "token_budget": 4000, "model": "gpt-5"}'
-More fields: session_id, entry_ids, prompt, current_turn ("included" or "excluded")."#)]
     Assemble(RequestArgs),
     /// Appends one message to the engine's log.
-    #[command(after_help = r#"Example:
-  --json '{"message": {"role": "user", "content": "hi"}, "entry_id": "e1"}'
-More fields: session_id, is_heartbeat."#)]
     Ingest(RequestArgs),
     /// Appends several messages to the engine's log, all or none.
-    #[command(after_help = r#"Example:
-  --json '{"messages": [{"role": "user", "content": "hi"}], "entry_ids": ["e1"]}'
-More fields: session_id, is_heartbeat."#)]
     IngestBatch(RequestArgs),
     /// Asks the engine to make room.
-    #[command(after_help = r#"Example:
-  --json '{"token_budget": 4000, "force": true}'
-More fields: session_id, current_token_count, target ("budget" or "threshold"), custom_instructions."#)]
     Compact(RequestArgs),
     /// Hands the engine the log of a session that already had one.
-    #[command(after_help = r#"Example:
-  --json '{"messages": [{"role": "user", "content": "hi"}], "entry_ids": ["e1"]}'
-More fields: session_id, background."#)]
     Bootstrap(RequestArgs),
     /// Shows the engine the log after a turn.
-    #[command(after_help = r#"Example:
-  --json '{"messages": [{"role": "user", "content": "hi"}], "pre_prompt_message_count": 0}'
-More fields: session_id, entry_ids, background, auto_compaction_summary, is_heartbeat, token_budget."#)]
     AfterTurn(RequestArgs),
-    /// Stores a closed turn; its first message is the user's.
-    #[command(after_help = r#"Example:
-  --json '{"advancement_key": "t1", "messages": [{"role": "user", "content": "hi"}], "entry_ids": ["e1"]}'
-More fields: session_id, is_heartbeat. The anchors are made of the first and the last message."#)]
+    /// Stores a closed turn; its first message is the user's. The anchors are made of the first and
+    /// the last message.
     CommitTurn(RequestArgs),
     /// Lets the engine tidy up.
-    #[command(after_help = r#"Example:
-  --json '{"reason": "turn"}'
-More fields: session_id, background. The reason is "bootstrap", "turn" or "compaction"."#)]
     Maintain(RequestArgs),
-    /// Prepares what a child session inherits.
-    #[command(after_help = r#"Example:
-  --json '{"spawn_id": "s1", "parent_session_key": "parent", "child_session_key": "child"}'
-More fields: session_id (the parent's), child_session_id, context_mode ("isolated" or "fork"), ttl_ms."#)]
+    /// Prepares what a child session inherits; `session_id` is the parent's.
     PrepareSubagentSpawn(RequestArgs),
-    /// Says what became of a prepared spawn.
-    #[command(after_help = r#"Example:
-  --json '{"spawn_id": "s1", "outcome": "started"}'
-More fields: session_id (the parent's). The outcome is "started" or "rolled_back"."#)]
+    /// Says what became of a prepared spawn; `session_id` is the parent's.
     ResolveSubagentSpawn(RequestArgs),
-    /// Says that a child session ended.
-    #[command(after_help = r#"Example:
-  --json '{"child_session_key": "child", "reason": "completed"}'
-More fields: session_id (the child's), spawn_id."#)]
+    /// Says that a child session ended; `session_id` is the child's.
     EndSubagent(RequestArgs),
     /// Says that a host goes away.
-    #[command(after_help = r#"Example:
-  --json '{"host_instance": "h1"}'"#)]
     Dispose(RequestArgs),
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "`--example` prints a request with every field of the hook. It can be sent as \
+it is:\n  contextwire call HOOK --example | contextwire call HOOK TARGET --json -"
+)]
 struct RequestArgs {
     /// The engine: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`.
-    target: Target,
+    #[arg(required_unless_present = "example")]
+    target: Option<Target>,
     /// The request as JSON, or `-` to read it from standard input.
-    #[arg(long, value_name = "JSON")]
-    json: String,
+    #[arg(long, value_name = "JSON", required_unless_present = "example")]
+    json: Option<String>,
     /// When it must be answered; by default the hook's own deadline.
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     deadline: Option<Duration>,
+    /// Prints a request to start from, and calls nobody.
+    #[arg(long, conflicts_with_all = ["target", "json"])]
+    example: bool,
 }
 
 impl HookArgs {
@@ -112,6 +87,24 @@ impl HookArgs {
             | Self::ResolveSubagentSpawn(args)
             | Self::EndSubagent(args)
             | Self::Dispose(args) => args,
+        }
+    }
+
+    /// A request with every field of this hook.
+    fn example(&self) -> &'static str {
+        match self {
+            Self::Assemble(_) => example::ASSEMBLE,
+            Self::Ingest(_) => example::INGEST,
+            Self::IngestBatch(_) => example::INGEST_BATCH,
+            Self::Compact(_) => example::COMPACT,
+            Self::Bootstrap(_) => example::BOOTSTRAP,
+            Self::AfterTurn(_) => example::AFTER_TURN,
+            Self::CommitTurn(_) => example::COMMIT_TURN,
+            Self::Maintain(_) => example::MAINTAIN,
+            Self::PrepareSubagentSpawn(_) => example::PREPARE_SUBAGENT_SPAWN,
+            Self::ResolveSubagentSpawn(_) => example::RESOLVE_SUBAGENT_SPAWN,
+            Self::EndSubagent(_) => example::END_SUBAGENT,
+            Self::Dispose(_) => example::DISPOSE,
         }
     }
 
@@ -140,7 +133,14 @@ impl HookArgs {
 /// When the request cannot be read, the engine cannot be reached, or it answers with an error.
 pub async fn run(args: CallArgs) -> anyhow::Result<()> {
     let request_args = args.hook.args();
-    let text = text(&request_args.json)?;
+    if request_args.example {
+        output::line(args.hook.example());
+        return Ok(());
+    }
+    let (Some(target), Some(json)) = (&request_args.target, &request_args.json) else {
+        anyhow::bail!("name an engine and a request, or print one with --example");
+    };
+    let text = text(json)?;
     let (session_id, request) = args.hook.read(&text)?;
     let session = Session::new(SessionId::new(session_id)?);
     let view = if let EngineRequest::Assemble(request) = &request {
@@ -153,7 +153,7 @@ pub async fn run(args: CallArgs) -> anyhow::Result<()> {
         policy: Policy::Direct,
         ..ClientOptions::default()
     };
-    let client = EngineClient::with_options(&request_args.target, &options)?;
+    let client = EngineClient::with_options(target, &options)?;
     let deadline = request_args.deadline.unwrap_or_else(|| request.deadline());
     let hook = request.hook();
     let served = client.call(Call::new(session, request, deadline)).await?;

@@ -1,6 +1,7 @@
-//! `contextwire doctor`: what is wrong with an engine or a session file, and what to do about it.
+//! `contextwire doctor`: what is wrong with an engine, a configuration or a session file, and what to
+//! do about it.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -11,11 +12,16 @@ use crate::doctor::{self, HostKind};
 use crate::output;
 use crate::report::{DoctorReport, PrivacyReport};
 
-/// Examines an engine (socket, version, methods, compaction, what hosts need of it) or a session
-/// file, and says what to do about each finding. Exits with 1 when something does not work.
+/// How long to wait for an answer when nobody says.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// Examines an engine (socket, version, methods, compaction, what hosts need of it), a configuration
+/// (everything that is wrong with it, then the engines that it names) or a session file, and says
+/// what to do about each finding. Exits with 1 when something does not work.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// An engine (`unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`), or a session file.
+    /// An engine (`unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`), a configuration (a file
+    /// whose name ends with `.toml`), or a session file.
     pub subject: String,
     /// Lists instead every field that would leave the host for this engine.
     #[arg(long)]
@@ -23,9 +29,9 @@ pub struct DoctorArgs {
     /// Which host's fields --privacy lists.
     #[arg(long, value_enum, default_value_t, requires = "privacy")]
     pub host: HostKind,
-    /// How long to wait for each answer, for instance `500ms`.
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
-    pub deadline: Duration,
+    /// How long to wait for each answer, for instance `500ms`; 2 s by default.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub deadline: Option<Duration>,
     /// Prints JSON.
     #[arg(long)]
     pub json: bool,
@@ -39,9 +45,13 @@ pub async fn run(args: DoctorArgs) -> anyhow::Result<ExitCode> {
     if args.privacy {
         return privacy(&args).await;
     }
-    let findings = match target(&args.subject) {
-        Some(target) => doctor::examine_engine(&target, args.deadline).await,
-        None => doctor::examine_session(Path::new(&args.subject)),
+    let findings = match subject(&args.subject) {
+        Subject::Engine(target) => {
+            let deadline = args.deadline.unwrap_or(DEADLINE);
+            doctor::examine_engine(&target, deadline).await
+        }
+        Subject::Config(path) => doctor::examine_config(&path, args.deadline).await,
+        Subject::Session(path) => doctor::examine_session(&path),
     };
     let report = DoctorReport::new(args.subject, findings);
     if args.json {
@@ -57,8 +67,13 @@ pub async fn run(args: DoctorArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn privacy(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
-    let target: Target = args.subject.parse()?;
-    let engine = EngineClient::new(&target)?.describe(args.deadline).await?;
+    let target = match subject(&args.subject) {
+        Subject::Config(path) => doctor::target_of(&path)?,
+        Subject::Engine(target) => target,
+        Subject::Session(_) => args.subject.parse()?,
+    };
+    let deadline = args.deadline.unwrap_or(DEADLINE);
+    let engine = EngineClient::new(&target)?.describe(deadline).await?;
     let report = PrivacyReport {
         engine: engine.info.id.clone(),
         fields: doctor::leaves_the_host(args.host, &engine),
@@ -71,8 +86,24 @@ async fn privacy(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The engine that is meant; a path that is a regular file is none.
-fn target(subject: &str) -> Option<Target> {
-    let is_file = Path::new(subject).is_file();
-    subject.parse().ok().filter(|_| !is_file)
+/// What is examined.
+enum Subject {
+    Engine(Target),
+    Config(PathBuf),
+    Session(PathBuf),
+}
+
+/// What is meant; a path that is a regular file is no engine.
+fn subject(text: &str) -> Subject {
+    let path = PathBuf::from(text);
+    if path
+        .extension()
+        .is_some_and(|extension| extension == "toml")
+    {
+        return Subject::Config(path);
+    }
+    match text.parse() {
+        Ok(target) if !path.is_file() => Subject::Engine(target),
+        Ok(_) | Err(_) => Subject::Session(path),
+    }
 }

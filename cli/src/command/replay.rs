@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use clap::Args;
-use contextwire_client::{ClientOptions, CompactFallback, EngineClient, Policy, Target};
-use contextwire_engine::TokenBudget;
+use clap::{Args, ValueEnum};
+use contextwire_client::{ClientOptions, CompactFallback, EngineClient};
 use indicatif::{ProgressBar, ProgressStyle};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::command::session::warn;
+use crate::config::{Config, ConfigArgs, HostConfig, HostFlags};
 use crate::engine::EngineChoice;
 use crate::log::{self, LogFormat};
 use crate::output;
@@ -27,21 +29,15 @@ pub struct ReplayArgs {
     /// Which session of a file that holds several.
     #[arg(long, value_name = "ID", requires = "session")]
     pub transcript: Option<String>,
-    /// The engine: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`.
-    #[arg(long, conflicts_with_all = ["engine", "outage"])]
-    pub target: Option<Target>,
-    /// Which engine to start when no target is named.
-    #[arg(long, value_enum, default_value_t)]
-    pub engine: EngineChoice,
-    /// Ceiling of each context in tokens; 0 is none.
-    #[arg(long, value_name = "TOKENS", default_value_t = 60_000)]
-    pub budget: u64,
-    /// When each turn must be answered, for instance `500ms`.
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = humantime::parse_duration)]
-    pub deadline: Duration,
-    /// The model that contexts are for; the recorded one by default.
-    #[arg(long)]
-    pub model: Option<String>,
+    /// The configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// How the engine is called.
+    #[command(flatten)]
+    pub host: HostFlags,
+    /// Which engine to start when no target is named; `windowed` by default.
+    #[arg(long, value_enum, conflicts_with = "target")]
+    pub engine: Option<EngineChoice>,
     /// The history that the engine is shown: all of it, or what the host showed then, with its
     /// own compactions.
     #[arg(long, value_enum, default_value_t)]
@@ -50,10 +46,6 @@ pub struct ReplayArgs {
     /// is bootstrapped with what came before it.
     #[arg(long, value_name = "TURN", default_value_t = 1)]
     pub resume: usize,
-    /// Whether a context over the budget is compacted and asked for again: by an engine that owns
-    /// compaction, by any engine, or never.
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    pub compact_over_budget: CompactChoice,
     /// Refuses a file with a damaged line instead of skipping the line.
     #[arg(long)]
     pub strict: bool,
@@ -65,7 +57,7 @@ pub struct ReplayArgs {
     pub out: Option<PathBuf>,
     /// Kills the own engine before the first of these turns and starts it again before the last,
     /// for instance `20..30`.
-    #[arg(long, value_name = "FROM..TO", value_parser = turns)]
+    #[arg(long, value_name = "FROM..TO", value_parser = turns, conflicts_with = "target")]
     pub outage: Option<Range<usize>>,
     /// Wait between turns, for instance `300ms`, to watch or to pull a plug.
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
@@ -73,7 +65,7 @@ pub struct ReplayArgs {
 }
 
 /// Which history.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ViewChoice {
     /// Everything since the last reset.
     #[default]
@@ -83,7 +75,10 @@ pub enum ViewChoice {
 }
 
 /// When a context over the budget is compacted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum,
+)]
+#[serde(rename_all = "lowercase")]
 pub enum CompactChoice {
     /// When the engine owns compaction.
     #[default]
@@ -116,8 +111,9 @@ fn turns(text: &str) -> Result<Range<usize>, String> {
 /// is no error: its turns are served in-process and the table says so.
 pub async fn run(args: ReplayArgs) -> anyhow::Result<()> {
     log::start(LogFormat::Human, "warn")?;
+    let config = config(&args)?;
     let recording = read(&args)?;
-    let settings = settings(&args, &recording);
+    let settings = settings(&args, &config.host, &recording);
     let turns = recording.turns(settings.history).len();
     anyhow::ensure!(
         turns > 0,
@@ -128,22 +124,20 @@ pub async fn run(args: ReplayArgs) -> anyhow::Result<()> {
         ContextWriter::create(folder).with_context(|| format!("cannot use {}", folder.display()))
     });
     let writer = writer.transpose()?;
-    let mut own = match &args.target {
+    let target = config.host.target.as_ref();
+    let mut own = match target {
         Some(_) => None,
-        None => Some(OwnEngine::start(args.engine).await?),
+        None => Some(OwnEngine::start(config.engine.choice).await?),
     };
-    let target = match (&args.target, &own) {
+    let target = match (target, &own) {
         (Some(target), _) => target.clone(),
         (None, Some(own)) => own.target().clone(),
         (None, None) => anyhow::bail!("no engine to replay through"),
     };
-    // Turns follow each other without the pauses of a conversation: a client that leaves an engine
-    // alone for a second would be alone for the rest of the session.
     let options = ClientOptions {
-        policy: Policy::Direct,
         // The engine's compactions are what is looked at.
         compact_fallback: CompactFallback::Rethrow,
-        ..ClientOptions::default()
+        ..config.host.client.clone()
     };
     let client = EngineClient::with_options(&target, &options)?;
     let outage = own.as_mut().zip(args.outage.clone().map(Outage));
@@ -168,11 +162,32 @@ pub async fn run(args: ReplayArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn settings(args: &ReplayArgs, recording: &Session) -> Settings {
+/// What this command reads of the configuration. Who asks on the command line for an engine of one's
+/// own, or for its outage, does not mean the one that is configured.
+fn config(args: &ReplayArgs) -> anyhow::Result<Config> {
+    let loaded = args.config.load(|settings| {
+        args.host.over(settings);
+        settings.flag("engine.name", "--engine", args.engine.as_ref(), |o| {
+            &mut o.engine.name
+        });
+    });
+    let built_in = loaded.is_built_in("engine.name");
+    let mut config = loaded.into_config(&["host"])?;
+    if built_in {
+        // The one that is looked at without a store and without a model.
+        config.engine.choice = EngineChoice::Windowed;
+    }
+    if args.engine.is_some() || args.outage.is_some() {
+        config.host.target = None;
+    }
+    Ok(config)
+}
+
+fn settings(args: &ReplayArgs, host: &HostConfig, recording: &Session) -> Settings {
     Settings {
-        budget: TokenBudget::new(args.budget),
-        deadline: args.deadline,
-        model: args
+        budget: host.budget,
+        deadline: host.deadline,
+        model: host
             .model
             .clone()
             .or_else(|| recording.model().map(|model| model.id)),
@@ -182,7 +197,7 @@ fn settings(args: &ReplayArgs, recording: &Session) -> Settings {
         },
         pause: args.pause,
         resume: args.resume,
-        compact: match args.compact_over_budget {
+        compact: match host.compact_over_budget {
             CompactChoice::Owned => CompactRule::Owned,
             CompactChoice::Always => CompactRule::Always,
             CompactChoice::Never => CompactRule::Never,

@@ -10,6 +10,7 @@ use contextwire_lossless::{PastSession, open_file};
 use contextwire_store::StoreFile;
 use contextwire_windowed::Window;
 
+use crate::config::ConfigArgs;
 use crate::engine::{EngineChoice, default_store};
 
 /// Sessions that are named where one has to be chosen.
@@ -18,9 +19,12 @@ const NAMED: usize = 10;
 /// Which store.
 #[derive(Debug, Args)]
 pub struct StoreArgs {
-    /// The file of the lossless engine; by default the one in your data folder. It is only read,
-    /// and an engine may go on writing it.
-    #[arg(long, value_name = "FILE", env = "CONTEXTWIRE_SERVER_STORE")]
+    /// The configuration.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// The file of the lossless engine; by default the one that is configured (engine.store), else
+    /// the one in your data folder. It is only read, and an engine may go on writing it.
+    #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
 }
 
@@ -59,8 +63,12 @@ pub struct TurnArgs {
 impl StoreArgs {
     /// Opens it.
     pub(super) fn open(&self) -> anyhow::Result<StoreFile> {
-        let named = self.store.clone();
-        let path = named.map_or_else(|| default_store(EngineChoice::Lossless), Ok)?;
+        if let Some(path) = &self.store {
+            return Ok(open_file(path)?);
+        }
+        let config = self.config.load(|_| {}).into_config(&[])?;
+        let configured = config.engine.store;
+        let path = configured.map_or_else(|| default_store(EngineChoice::Lossless), Ok)?;
         Ok(open_file(&path)?)
     }
 }

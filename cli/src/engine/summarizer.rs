@@ -1,5 +1,7 @@
 //! Who writes the summaries of an engine's own compaction.
 
+use std::fmt;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -34,6 +36,28 @@ impl FromStr for SummarizerChoice {
     }
 }
 
+impl fmt::Display for SummarizerChoice {
+    /// As people may read it: a password in an address, or what stands behind its `?`, is left out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host => f.write_str("host"),
+            Self::None => f.write_str("none"),
+            Self::Endpoint(url) => {
+                let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+                let (address, query) = match rest.split_once('?') {
+                    Some((address, _)) => (address, "?***"),
+                    None => (rest, ""),
+                };
+                let (user, host) = match address.rsplit_once('@') {
+                    Some((_, host)) => ("***@", host),
+                    None => ("", address),
+                };
+                write!(f, "{scheme}://{user}{host}{query}")
+            }
+        }
+    }
+}
+
 impl SummarizerChoice {
     /// One word for a log; an address may hold more than a log should.
     pub fn name(&self) -> &'static str {
@@ -51,29 +75,17 @@ pub struct SummarizerArgs {
     /// Who writes summaries: the model of the `host` that calls, the model behind an
     /// OpenAI-compatible URL, or `none`, which only quotes. Without it, the host's model, and quotes
     /// where it has none; `--engine legacy` first leaves it to the host's own compaction.
-    #[arg(
-        long,
-        value_name = "host|none|URL",
-        env = "CONTEXTWIRE_SERVER_SUMMARIZER"
-    )]
+    #[arg(long, value_name = "host|none|URL")]
     pub summarizer: Option<SummarizerChoice>,
     /// The model at that URL.
-    #[arg(long, value_name = "NAME", env = "CONTEXTWIRE_SERVER_SUMMARIZER_MODEL")]
+    #[arg(long, value_name = "NAME")]
     pub summarizer_model: Option<String>,
     /// A file that holds the key for that URL and nothing else; none is sent without it.
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "CONTEXTWIRE_SERVER_SUMMARIZER_KEY_FILE"
-    )]
+    #[arg(long, value_name = "FILE")]
     pub summarizer_key_file: Option<PathBuf>,
     /// Tokens that this model reads and writes in one call; 100000 where nobody says.
-    #[arg(
-        long,
-        value_name = "TOKENS",
-        env = "CONTEXTWIRE_SERVER_SUMMARIZER_WINDOW"
-    )]
-    pub summarizer_window: Option<u64>,
+    #[arg(long, value_name = "TOKENS")]
+    pub summarizer_window: Option<NonZeroU64>,
 }
 
 impl SummarizerArgs {
@@ -125,7 +137,7 @@ impl SummarizerArgs {
         let mut options = OpenAiOptions::new(url, model);
         options.key_file.clone_from(&self.summarizer_key_file);
         if let Some(window) = self.summarizer_window {
-            options.window = window;
+            options.window = window.get();
         }
         Ok(OpenAiEndpoint::open(&options)?)
     }
@@ -150,6 +162,20 @@ mod tests {
             .args;
         let options = args.options().map_err(|error| format!("{error:#}"))?;
         Ok((options.site, options.summarizer.name()))
+    }
+
+    #[test]
+    fn an_address_is_shown_without_its_secrets() {
+        for (url, shown) in [
+            ("https://a.example/v1", "https://a.example/v1"),
+            (
+                "https://me:secret@a.example/v1?key=secret",
+                "https://***@a.example/v1?***",
+            ),
+        ] {
+            let choice: SummarizerChoice = url.parse().unwrap();
+            assert_eq!(choice.to_string(), shown);
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
+use crate::config::{self, KEYS};
 use crate::engine::EngineChoice;
 
 /// What the service prints when hosts may connect.
@@ -84,7 +85,12 @@ impl OwnEngine {
 async fn spawn(engine: EngineChoice, folder: &TempDir) -> Result<(Child, Target), OwnEngineError> {
     let program = std::env::current_exe().map_err(io("find this program"))?;
     let mut command = Command::new(program);
-    command.args(["serve", "--log-filter", "warn", "--engine", engine.name()]);
+    command.args(["serve", "--config", "none", "--log-filter", "warn"]);
+    command.args(["--engine", engine.name()]);
+    // What the user's own service is told is not meant for this one.
+    for key in KEYS {
+        command.env_remove(config::variable(key));
+    }
     address(&mut command, folder);
     if engine.has_store() {
         // A replay leaves nothing in the user's own store.

@@ -218,7 +218,7 @@ async fn r1_1_without_bootstrap_a_resumed_session_is_still_tidied() {
 }
 
 #[tokio::test]
-async fn c228_a_context_over_budget_is_compacted_maintained_and_asked_for_again() {
+async fn c228_c258_a_context_over_budget_is_compacted_maintained_and_asked_for_again() {
     let tight = Settings {
         budget: TokenBudget::new(1),
         resume: 3,

@@ -37,6 +37,7 @@ async fn told_of(text: &[u8], pick: impl Fn(usize) -> Vec<usize>) -> (TempDir, A
             .unwrap();
     }
     let args = AuditArgs {
+        config: ConfigArgs::default(),
         strict: false,
         transcript: None,
         session,
@@ -165,6 +166,7 @@ async fn asked(folder: &TempDir, args: &AuditArgs, shows: Shows) -> anyhow::Resu
         .unwrap();
     let serving = tokio::spawn(bound.run(std::future::pending()));
     let args = AuditArgs {
+        config: ConfigArgs::default(),
         session: args.session.clone(),
         transcript: None,
         store: None,
@@ -227,6 +229,7 @@ async fn an_engine_that_does_not_answer_is_no_verdict() {
     let (folder, args) = told(|_| vec![0]).await;
     let target = format!("unix:{}", folder.path().join("nobody.sock").display());
     let args = AuditArgs {
+        config: ConfigArgs::default(),
         store: None,
         target: Some(target.parse().unwrap()),
         ..args

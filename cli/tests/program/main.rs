@@ -1,0 +1,13 @@
+//! The program itself, as people and scripts run it.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
+
+mod call;
+mod config;
+mod doctor;
+mod grpc;
+mod pages;
+mod run;
