@@ -1,12 +1,17 @@
 //! The commands, one file each.
 
+pub mod assemble_at;
 pub mod audit;
 pub mod bench;
 pub mod call;
 pub mod describe;
 pub mod doctor;
+pub mod explain;
 pub mod generate;
 pub mod replay;
 pub mod serve;
 pub mod session;
+pub mod sessions;
+pub mod show;
+mod stored;
 pub mod tokens;

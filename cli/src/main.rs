@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use contextwire::command::{
-    audit, bench, call, describe, doctor, generate, replay, serve, session, tokens,
+    assemble_at, audit, bench, call, describe, doctor, explain, generate, replay, serve, session,
+    sessions, show, tokens,
 };
 use contextwire::output;
 
@@ -28,6 +29,10 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Session(session::SessionArgs),
     Tokens(tokens::TokensArgs),
+    Sessions(sessions::SessionsArgs),
+    Show(show::ShowArgs),
+    Explain(explain::ExplainArgs),
+    AssembleAt(assemble_at::AssembleAtArgs),
 }
 
 #[tokio::main]
@@ -43,6 +48,10 @@ async fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args).await,
         Command::Session(args) => session::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Tokens(args) => tokens::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Sessions(args) => sessions::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Show(args) => show::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Explain(args) => explain::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::AssembleAt(args) => assemble_at::run(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         output::problem(format_args!("error: {error:#}"));

@@ -14,6 +14,7 @@ mod prose;
 mod replay;
 mod show;
 mod stats;
+mod stored;
 mod table;
 mod tokens;
 
@@ -29,5 +30,9 @@ pub use show::{
     ShownEntries, ShownEntry, ShownMessage, ShownPiece, ShownTurn, ShownTurns, ShownWhole,
 };
 pub use stats::{EntriesOfType, MessagesOfRole, ReportedProblem, SessionStats, TextsOfKind};
+pub use stored::{
+    Explained, ExplainedItem, LeftOutRun, StandingItem, StandingReport, StoredSession,
+    StoredSessions,
+};
 pub use table::Surface;
 pub use tokens::{TokensByProvider, TokensOfKind, TokensReport};

@@ -2,16 +2,16 @@
 //! import, and a cold start. CPU time of the whole process, medians.
 
 mod driver;
+mod stub;
 mod talk;
 
 use std::time::Duration;
-
-use tokio::time::Instant;
 
 use self::driver::Driver;
 use self::talk::Talk;
 use super::measure::{Measured, median};
 use super::row::{Rows, Target};
+use super::worked::by_process;
 use super::{Bench, Group};
 use crate::report::BenchRow;
 
@@ -26,6 +26,8 @@ pub(super) const GROUP: Group = Group {
 const LENGTHS: [usize; 4] = [100, 1_000, 10_000, 50_000];
 /// Turns that are measured at each length.
 const TURNS: usize = 40;
+/// What the model takes for a summary while something else is measured.
+const MODEL: Duration = Duration::from_millis(40);
 
 /// What one length costs, in milliseconds of CPU time; the prefix in percent of the turns.
 struct Costs {
@@ -34,6 +36,8 @@ struct Costs {
     assemble: f64,
     assemble_p99: f64,
     stable: f64,
+    /// A summary's, where one was written.
+    summary: Option<f64>,
     import: Duration,
     cold: Duration,
 }
@@ -59,7 +63,7 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
             Target::RatioAtMost(1.5),
         );
         rows.add(
-            format!("import of {length} messages"),
+            format!("import of {length} messages, CPU"),
             "s",
             Measured::alone(last.import.as_secs_f64()),
             Target::Under(10.0),
@@ -71,6 +75,14 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
             Target::Under(2.0),
         );
     }
+    bench.says("an assembly while a compaction runs");
+    let (beside, idle) = beside(bench.effort.pick(4_800, 2_400)).await?;
+    rows.add(
+        "assemble while a compaction runs, by the clock, p50, against none",
+        "ms",
+        Measured::against(beside, idle),
+        Target::RatioAtMost(2.0),
+    );
     Ok(rows.into_rows())
 }
 
@@ -98,6 +110,14 @@ fn add(rows: &mut Rows, length: usize, cost: &Costs) {
         "ms",
         Target::Under(15.0),
     );
+    if let Some(summary) = cost.summary {
+        row(
+            "bookkeeping of a summary, CPU",
+            summary,
+            "ms",
+            Target::Under(2.0),
+        );
+    }
     row(
         "turns whose context begins with the one before",
         cost.stable,
@@ -106,16 +126,27 @@ fn add(rows: &mut Rows, length: usize, cost: &Costs) {
     );
 }
 
+/// With a model that takes a while, in a session that is far over its budget.
+async fn beside(length: usize) -> anyhow::Result<(f64, f64)> {
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("lossless.sqlite3");
+    let mut driver = Driver::open(&file, Talk::default(), MODEL)?;
+    driver.import(length).await?;
+    driver.beside_compaction(TURNS).await
+}
+
 async fn measure(length: usize, turns: usize) -> anyhow::Result<Costs> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("lossless.sqlite3");
-    let mut driver = Driver::open(&file, Talk::default())?;
-    let measured = turns * Talk::TURN;
-    let started = Instant::now();
-    driver.import(length.saturating_sub(measured)).await?;
-    let import = started.elapsed();
+    let mut driver = Driver::open(&file, Talk::default(), Duration::ZERO)?;
+    // Whole turns: in the middle of one, a call waits for its result.
+    let before = (length / Talk::TURN).saturating_sub(turns);
+    let started = by_process();
+    driver.import(before * Talk::TURN).await?;
+    let import = by_process().saturating_sub(started);
     // What the import left to do is not a turn's.
     driver.index().await?;
+    let summary = driver.compact().await?;
     let (mut commits, mut indexes, mut assemblies) = (Vec::new(), Vec::new(), Vec::new());
     let mut stable = 0;
     for turn in 0..turns {
@@ -133,6 +164,7 @@ async fn measure(length: usize, turns: usize) -> anyhow::Result<Costs> {
         commit: median(commits),
         index: median(indexes),
         assemble_p99: highest(&assemblies),
+        summary,
         stable: 100.0 * share(stable, assemblies.len()),
         assemble: median(assemblies),
         import,

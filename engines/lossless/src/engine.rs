@@ -3,7 +3,7 @@
 mod assemble;
 mod compact;
 mod fork;
-mod held;
+pub(crate) mod held;
 mod maintain;
 mod matching;
 mod sessions;

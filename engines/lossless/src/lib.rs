@@ -11,6 +11,7 @@ pub mod fit;
 mod identity;
 pub mod node;
 mod pair;
+mod past;
 pub mod plan;
 pub mod publish;
 pub mod rows;
@@ -22,6 +23,7 @@ mod verify;
 
 pub use engine::{LosslessEngine, LosslessOptions, open_file};
 pub use node::SummaryNode;
+pub use past::{PastSession, Standing};
 pub use plan::Plan;
 pub use snapshot::{Nodes, Snapshot};
 pub use span::Span;

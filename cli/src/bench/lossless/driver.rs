@@ -1,18 +1,21 @@
 //! A host that speaks to the engine in this process, and a clock of what that costs.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use contextwire_engine::{
-    Assemble, AssembleOutcome, Bootstrap, CommitTurn, ContextEngine, Digest, HookContext, Maintain,
-    Message, Session, TokenBudget, Transcript,
+    Assemble, AssembleOutcome, Bootstrap, CommitTurn, Compact, CompactionTarget, ContextEngine,
+    Digest, HookContext, Maintain, Message, Session, TokenBudget, Transcript,
 };
+use contextwire_lossless::compaction::Settings;
 use contextwire_lossless::{LosslessEngine, LosslessOptions};
 use tokio::time::Instant;
 
+use super::stub::Stub;
 use super::talk::Talk;
 use crate::bench::conversation::session;
-use crate::bench::measure::micros;
+use crate::bench::measure::{median, micros};
 use crate::bench::worked::by_process;
 
 /// Longer than any call.
@@ -21,7 +24,7 @@ const TOKENS: u64 = 200_000;
 
 /// An engine, a conversation, and its host's list.
 pub(super) struct Driver {
-    engine: LosslessEngine,
+    engine: Arc<LosslessEngine>,
     session: Session,
     talk: Talk,
     list: Transcript,
@@ -30,9 +33,18 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub(super) fn open(file: &Path, talk: Talk) -> anyhow::Result<Self> {
+    /// A host of this conversation, whose model takes so long for a summary.
+    pub(super) fn open(file: &Path, talk: Talk, model: Duration) -> anyhow::Result<Self> {
+        let options = LosslessOptions {
+            summarizer: Arc::new(Stub(model)),
+            compaction: Settings {
+                parallel: 1,
+                ..Settings::default()
+            },
+            ..LosslessOptions::default()
+        };
         Ok(Self {
-            engine: LosslessEngine::open(file, LosslessOptions::default())?,
+            engine: Arc::new(LosslessEngine::open(file, options)?),
             session: session("bench")?,
             list: talk.so_far().collect(),
             talk,
@@ -79,6 +91,54 @@ impl Driver {
         Ok(each(started, Talk::TURN))
     }
 
+    /// Room for the next turns: CPU time a summary, in milliseconds; none where nothing was due.
+    pub(super) async fn compact(&mut self) -> anyhow::Result<Option<f64>> {
+        let started = by_process();
+        let done = self.engine.compact(&self.cx(), room()).await?;
+        let spent = each(started, 1);
+        anyhow::ensure!(done.ok, "{:?}", done.reason);
+        let details = done.result.and_then(|result| result.details);
+        let Some(details) = details else {
+            return Ok(None);
+        };
+        // What was shown before is not what is shown now.
+        self.shown.clear();
+        let details: serde_json::Value = serde_json::from_slice(&details)?;
+        let summaries = details
+            .get("summaries")
+            .and_then(serde_json::Value::as_array)
+            .map_or(0, Vec::len);
+        anyhow::ensure!(summaries > 0, "a compaction without a summary");
+        Ok(Some(
+            spent / f64::from(u32::try_from(summaries).unwrap_or(u32::MAX)),
+        ))
+    }
+
+    /// Milliseconds of an assembly by the clock while a compaction runs, and without one.
+    pub(super) async fn beside_compaction(&mut self, count: usize) -> anyhow::Result<(f64, f64)> {
+        let idle = self.assemblies(count).await?;
+        let (engine, cx) = (Arc::clone(&self.engine), self.cx());
+        let running = tokio::spawn(async move { engine.compact(&cx, room()).await });
+        let mut beside = Vec::new();
+        while !running.is_finished() {
+            beside.extend(self.assemblies(1).await?);
+        }
+        let done = running.await??;
+        anyhow::ensure!(done.compacted, "{:?}", done.reason);
+        self.shown.clear();
+        Ok((median(beside), median(idle)))
+    }
+
+    async fn assemblies(&mut self, count: usize) -> anyhow::Result<Vec<f64>> {
+        let mut times = Vec::with_capacity(count);
+        for _ in 0..count {
+            let started = Instant::now();
+            self.assemble().await?;
+            times.push(micros(started.elapsed()) / 1e3);
+        }
+        Ok(times)
+    }
+
     /// A context: CPU time in milliseconds, and whether it begins with the one before.
     pub(super) async fn assemble(&mut self) -> anyhow::Result<(f64, bool)> {
         let request = Assemble {
@@ -105,15 +165,18 @@ impl Driver {
         talk.take(length);
         let list: Transcript = talk.so_far().collect();
         let started = Instant::now();
-        let mut driver = Self {
-            engine: LosslessEngine::open(file, LosslessOptions::default())?,
-            session: session("bench")?,
-            talk,
-            list,
-            shown: Vec::new(),
-        };
+        let mut driver = Self::open(file, Talk::default(), Duration::ZERO)?;
+        driver.list = list;
         driver.assemble().await?;
         Ok(started.elapsed())
+    }
+}
+
+fn room() -> Compact {
+    Compact {
+        token_budget: TokenBudget::new(TOKENS),
+        target: CompactionTarget::Threshold,
+        ..Compact::default()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use contextwire_engine::{ContextEngine, HookContext, Ingest};
 use contextwire_ledger::{LedgerEngine, LedgerOptions};
+use contextwire_lossless::{LosslessEngine, LosslessOptions};
 use tempfile::TempDir;
 
 use super::*;
@@ -45,6 +46,27 @@ async fn told_of(text: &[u8], pick: impl Fn(usize) -> Vec<usize>) -> (TempDir, A
         json: false,
     };
     (folder, args)
+}
+
+#[tokio::test]
+async fn the_lossless_engines_file_is_audited_like_the_ledgers() {
+    let (_folder, mut args) = told(|_| Vec::new()).await;
+    let recording = session::read(&args.session, Strictness::Strict).unwrap();
+    let id = SessionId::new(recording.header().id.clone().unwrap()).unwrap();
+    let store = args.session.with_file_name("lossless.sqlite3");
+    let engine = LosslessEngine::open(&store, LosslessOptions::default()).unwrap();
+    let messages = messages(&recording);
+    let transcript = messages.iter().map(|message| message.message().clone());
+    let request = contextwire_engine::Bootstrap {
+        transcript: transcript.collect(),
+        ..contextwire_engine::Bootstrap::default()
+    };
+    let cx = HookContext::new(SessionOfCall::new(id), Duration::from_mins(1));
+    engine.bootstrap(&cx, request).await.unwrap();
+    args.store = Some(store);
+    let report = audit(&args).await.unwrap();
+    assert!(report.ok, "{report:?}");
+    assert_eq!((report.stored, report.provisional), (report.messages, 0));
 }
 
 #[tokio::test]

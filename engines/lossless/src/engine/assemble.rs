@@ -71,12 +71,17 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
                 seen.look(view, log);
                 seen.extent(log)
             };
+            let missed = held.log.take_missed();
+            if !missed.is_empty() {
+                held.seen.forget();
+                self.load(name, held, missed).await?;
+                continue;
+            }
             let fitted = fitted(held, view, &extent, window);
             let missed = held.log.take_missed();
             if missed.is_empty() {
                 return Ok(fitted);
             }
-            held.seen.forget();
             self.load(name, held, missed).await?;
         }
         let extent = held.seen.extent(&held.log);

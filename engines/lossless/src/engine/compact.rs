@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use contextwire_engine::{Compact, Compacted, EngineError, HookContext, SessionId};
 use contextwire_legacy::Summarizer;
-use contextwire_store::{Claimed, Outcome, Store};
+use contextwire_store::{Claimed, Store};
 use lru::LruCache;
 
 use super::LosslessEngine;
-use super::held::Held;
+use super::held::{Held, below};
 use super::sink::StoreSink;
 use crate::compaction::{Breaker, Compaction, Memory, Settings};
 use crate::entry::Log;
-use crate::node::{NodeId, NodeState, Sources, SummaryNode};
+use crate::node::{NodeId, NodeState, SummaryNode};
 use crate::plan::FrontierItem;
 use crate::rows::Rows;
 use crate::snapshot::Snapshot;
@@ -151,35 +151,14 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
             return Ok(());
         };
         let top: Vec<Arc<SummaryNode>> = held.nodes.values().cloned().collect();
-        let read = self.hooks.store().read(move |rows| {
-            let mut found = Vec::new();
-            for node in &top {
-                below(rows, session, node, &mut found)?;
-            }
-            Ok(found)
-        });
+        let read = self
+            .hooks
+            .store()
+            .read(move |rows| below(rows, session, &top));
         let found = read.await?.into_iter();
-        held.nodes
-            .extend(found.map(|node| (node.id(), Arc::new(node))));
+        held.nodes.extend(found.map(|node| (node.id(), node)));
         Ok(())
     }
-}
-
-fn below(
-    rows: &impl Rows,
-    session: i64,
-    node: &SummaryNode,
-    found: &mut Vec<SummaryNode>,
-) -> Outcome<()> {
-    if let Sources::Nodes(ids) = &node.parts().sources {
-        for id in ids {
-            if let Some(source) = rows.node(session, *id)? {
-                below(rows, session, &source, found)?;
-                found.push(source);
-            }
-        }
-    }
-    Ok(())
 }
 
 fn chunks(span: Span) -> impl Iterator<Item = Span> {

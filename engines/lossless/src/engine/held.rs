@@ -8,7 +8,7 @@ use contextwire_store::Outcome;
 
 use super::matching::Seen;
 use crate::entry::{Entry, Log};
-use crate::node::{NodeId, SummaryNode};
+use crate::node::{NodeId, Sources, SummaryNode};
 use crate::plan::Plan;
 use crate::rows::{Rows, StoredPlan, Weight};
 use crate::span::Span;
@@ -119,9 +119,34 @@ pub(crate) fn with_nodes(
     };
     let mut nodes = Vec::with_capacity(plan.plan.summaries().len());
     for placed in plan.plan.summaries() {
-        nodes.extend(rows.node(session, placed.id)?);
+        // What a damaged row says is nothing; its entries stand for themselves.
+        let node = rows.node(session, placed.id)?;
+        nodes.extend(node.filter(SummaryNode::is_genuine));
     }
     Ok(Some((plan, nodes)))
+}
+
+/// Every summary that these were condensed from, however deep.
+pub(crate) fn below<'n>(
+    rows: &impl Rows,
+    session: i64,
+    nodes: impl IntoIterator<Item = &'n Arc<SummaryNode>>,
+) -> Outcome<Vec<Arc<SummaryNode>>> {
+    let mut found: Vec<Arc<SummaryNode>> = Vec::new();
+    let mut open: Vec<Arc<SummaryNode>> = nodes.into_iter().cloned().collect();
+    while let Some(node) = open.pop() {
+        let Sources::Nodes(ids) = &node.parts().sources else {
+            continue;
+        };
+        for id in ids {
+            if let Some(source) = rows.node(session, *id)? {
+                let source = Arc::new(source);
+                open.push(Arc::clone(&source));
+                found.push(source);
+            }
+        }
+    }
+    Ok(found)
 }
 
 impl Held {
@@ -197,7 +222,7 @@ pub(crate) struct HeldLog {
 }
 
 impl HeldLog {
-    fn extend(&mut self, weights: Vec<Weight>) {
+    pub(crate) fn extend(&mut self, weights: Vec<Weight>) {
         self.bytes += weights.len() * ENTRY_BYTES;
         for weight in weights {
             let place = self.digests.len() as u64;

@@ -41,8 +41,10 @@ impl Seen {
     /// Matches a view; only what is new since the last one costs time.
     pub(crate) fn look(&mut self, view: &Transcript, log: &HeldLog) {
         let common = self.view.common_prefix(view);
-        let known = self.places.iter().take(common);
-        let start = known.take_while(|place| place.is_some()).count();
+        self.places.truncate(common);
+        // The log grows at its end: what it does not have before the last match it will not have.
+        let known = self.places.iter().rposition(Option::is_some);
+        let start = known.map_or(0, |last| last + 1);
         self.places.truncate(start);
         let mut last = self.places.last().copied().flatten();
         for message in view.range(start..view.len()) {
@@ -98,7 +100,9 @@ impl Seen {
     /// What of the log the view stands for. A view that shows nothing of it stands for all of it.
     pub(crate) fn extent(&self, log: &HeldLog) -> Extent {
         let mut shown: Vec<u64> = self.places.iter().copied().flatten().collect();
-        shown.sort_unstable();
+        if !shown.is_sorted() {
+            shown.sort_unstable();
+        }
         shown.dedup();
         let Some(last) = shown.last() else {
             return Extent {

@@ -235,6 +235,48 @@ async fn the_model_in_memory_answers_as_the_tables_do() {
 }
 
 #[tokio::test]
+async fn l05_while_another_process_writes_assemblies_go_on_and_commits_are_transient() {
+    let place = Place::new();
+    let options = contextwire_lossless::LosslessOptions {
+        busy_timeout: std::time::Duration::ZERO,
+        ..<_>::default()
+    };
+    let engine = LosslessEngine::open(&place.path(), options).unwrap();
+    let log = list(&["a", "b"]);
+    bootstrap(&engine, &call(), log.clone()).await;
+    let other = rusqlite::Connection::open(place.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let reply = assemble(&engine, &call(), &log, Some(9_000)).await;
+    assert_eq!(texts(&reply, &log), ["a", "b"]);
+    let refused = engine
+        .commit_turn(&call(), turn("k", 1, vec![entry("c")]))
+        .await;
+    let transient = contextwire_engine::ErrorKind::Transient;
+    assert_eq!(refused.unwrap_err().kind(), transient);
+    other.execute_batch("ROLLBACK").unwrap();
+    commit(&engine, turn("k", 1, vec![entry("c")])).await;
+}
+
+#[tokio::test]
+async fn f06_a_damaged_summary_is_not_shown_and_its_entries_are() {
+    let place = Place::new();
+    let entries = long(20, 20);
+    let log: Transcript = entries.iter().cloned().collect();
+    bootstrap(&place.open(), &call(), log.clone()).await;
+    summarise(&place, &entries, (0, 10), "they agreed on port 48213").await;
+    let other = rusqlite::Connection::open(place.path()).unwrap();
+    let damaged = other.execute("UPDATE summary SET text = 'something else'", ());
+    assert_eq!(damaged.unwrap(), 1);
+    let reply = assemble(&place.open(), &call(), &log, Some(90_000)).await;
+    let shown = payloads(&reply, &log);
+    assert!(
+        !shown
+            .iter()
+            .any(|payload| payload.contains("something else"))
+    );
+}
+
+#[tokio::test]
 async fn an_upload_is_answered_with_nothing() {
     let place = Place::new();
     let engine = place.open();

@@ -1,4 +1,5 @@
-//! kill -9 at any instant of a commit: an acknowledged turn is there, and never half of one.
+//! kill -9 at any instant of a commit or a compaction: an acknowledged turn is there, never half of
+//! one, and every entry is in exactly one place of the plan.
 //!
 //! The engine runs in a child: this test binary again, with one test and the path of the store as
 //! an argument. Without that argument the child's test does nothing.
@@ -8,8 +9,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use contextwire_engine::{ContextEngine, Maintain};
-use contextwire_lossless::open_file;
+use contextwire_engine::{Compact, ContextEngine, Maintain, TokenBudget};
+use contextwire_lossless::{PastSession, open_file};
 
 use super::support::*;
 
@@ -25,7 +26,7 @@ fn store_argument() -> Option<PathBuf> {
     path.map(PathBuf::from)
 }
 
-/// In the child: commits and indexes until it is killed, and says each acknowledgement.
+/// In the child: commits, indexes and compacts until it is killed, and says each acknowledgement.
 #[tokio::test]
 async fn child_that_commits_until_it_is_killed() {
     let Some(path) = store_argument() else {
@@ -42,6 +43,12 @@ async fn child_that_commits_until_it_is_killed() {
         let done = commit(&engine, turn).await;
         println!("{COMMITTED}{n} {done:?}");
         engine.maintain(&call(), Maintain::default()).await.unwrap();
+        let room = Compact {
+            token_budget: TokenBudget::new(3_000),
+            force: true,
+            ..Compact::default()
+        };
+        engine.compact(&call(), room).await.unwrap();
     }
 }
 
@@ -111,7 +118,8 @@ fn stored(path: &Path) -> BTreeMap<usize, usize> {
 }
 
 #[test]
-fn a_kill_loses_no_acknowledged_turn_and_leaves_no_half_turn() {
+fn a_kill_loses_no_acknowledged_turn_and_leaves_no_half_turn_and_no_half_plan() {
+    let mut versions = 0;
     let place = Place::new();
     let mut seeded = Seeded(1);
     let mut acknowledged = Vec::new();
@@ -127,5 +135,10 @@ fn a_kill_loses_no_acknowledged_turn_and_leaves_no_half_turn() {
         for (n, count) in stored {
             assert_eq!(count, MESSAGES, "kill {kill}: turn {n} is not whole");
         }
+        let file = open_file(&place.path()).unwrap();
+        let past = PastSession::read(file.rows(), &name("s")).unwrap().unwrap();
+        assert_eq!(past.faults(file.rows()).unwrap(), [], "kill {kill}");
+        versions = past.plan().version();
     }
+    assert!(versions > 0, "there was a plan to break");
 }

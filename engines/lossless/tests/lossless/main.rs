@@ -12,6 +12,7 @@ mod compact;
 mod kill;
 mod laws;
 mod log;
+mod past;
 mod store;
 mod stub;
 mod sub;

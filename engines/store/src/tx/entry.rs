@@ -13,6 +13,8 @@ const BLOB_BYTES: usize = 8 * 1024;
 const COLUMNS: &str =
     "id, place, chain, entry_id, digest, ingested, heartbeat, turn, generation, raw_seq";
 
+// Where an order by place is asked for, SQLite would walk the whole log in that order rather than sort
+// the one entry that an index finds; so statements that look for an identity name its index.
 impl LogRows for Tx {
     fn session(&self, name: &SessionId) -> Result<Option<SessionRow>, EngineError> {
         self.read_session(name)
@@ -28,14 +30,15 @@ impl LogRows for Tx {
 
     fn by_entry_id(&self, session: i64, id: &str) -> Result<Option<Stored>, EngineError> {
         self.one(
-            "session = ?1 AND entry_id = ?2 AND place IS NOT NULL ORDER BY place LIMIT 1",
+            "entry INDEXED BY entry_identity
+             WHERE session = ?1 AND entry_id = ?2 AND place IS NOT NULL ORDER BY place LIMIT 1",
             params![session, id],
         )
     }
 
     fn entries_from(&self, session: i64, place: u64) -> Result<Vec<Stored>, EngineError> {
         self.all(
-            "session = ?1 AND place >= ?2 ORDER BY place",
+            "entry WHERE session = ?1 AND place >= ?2 ORDER BY place",
             params![session, bounded(place)],
         )
     }
@@ -57,7 +60,9 @@ impl LogRows for Tx {
         digest: Digest,
     ) -> Result<Vec<Stored>, EngineError> {
         self.all(
-            "session = ?1 AND entry_id = ?2 AND digest = ?3 AND place IS NULL ORDER BY id DESC",
+            "entry INDEXED BY entry_identity
+             WHERE session = ?1 AND entry_id = ?2 AND digest = ?3 AND place IS NULL
+             ORDER BY id DESC",
             params![session, entry_id, digest.0],
         )
     }
@@ -71,11 +76,15 @@ impl LogRows for Tx {
     ) -> Result<Option<Stored>, EngineError> {
         let which = match unclaimed {
             Unclaimed::ByIngest => {
-                "session = ?1 AND entry_id = '' AND digest = ?2 AND place >= ?3 AND ingested = 0
+                "entry INDEXED BY entry_identity
+                 WHERE session = ?1 AND entry_id = '' AND digest = ?2 AND place >= ?3
+                   AND ingested = 0
                  ORDER BY place LIMIT 1"
             }
             Unclaimed::ByTurn => {
-                "session = ?1 AND entry_id = '' AND digest = ?2 AND place >= ?3 AND turn IS NULL
+                "entry INDEXED BY entry_identity
+                 WHERE session = ?1 AND entry_id = '' AND digest = ?2 AND place >= ?3
+                   AND turn IS NULL
                  ORDER BY place LIMIT 1"
             }
         };
@@ -84,7 +93,8 @@ impl LogRows for Tx {
 
     fn last_of_turn(&self, session: i64, from: u64) -> Result<Option<Stored>, EngineError> {
         self.one(
-            "session = ?1 AND place >= ?2 AND turn IS NOT NULL ORDER BY place DESC LIMIT 1",
+            "entry WHERE session = ?1 AND place >= ?2 AND turn IS NOT NULL
+             ORDER BY place DESC LIMIT 1",
             params![session, bounded(from)],
         )
     }
@@ -189,7 +199,7 @@ impl Tx {
         which: &str,
         values: impl rusqlite::Params,
     ) -> Result<Option<Stored>, EngineError> {
-        let sql = format!("SELECT {COLUMNS} FROM entry WHERE {which}");
+        let sql = format!("SELECT {COLUMNS} FROM {which}");
         let found = self
             .connection
             .prepare_cached(&sql)
@@ -198,7 +208,7 @@ impl Tx {
     }
 
     fn all(&self, which: &str, values: impl rusqlite::Params) -> Result<Vec<Stored>, EngineError> {
-        let sql = format!("SELECT {COLUMNS} FROM entry WHERE {which}");
+        let sql = format!("SELECT {COLUMNS} FROM {which}");
         let read = || -> rusqlite::Result<Vec<Stored>> {
             let mut query = self.connection.prepare_cached(&sql)?;
             query.query_map(values, stored)?.collect()

@@ -1,0 +1,30 @@
+//! `contextwire assemble-at`: what the model was shown at a turn, byte for byte.
+
+use clap::Args;
+use contextwire_engine::Transcript;
+
+use super::stored::TurnArgs;
+use crate::output;
+
+/// Prints the context that the lossless engine made at a turn, one message a line: the bytes that
+/// were sent then, for a host that shows its log as it is and asked with this budget. Later turns
+/// and compactions change nothing of it.
+#[derive(Debug, Args)]
+pub struct AssembleAtArgs {
+    /// Which turn.
+    #[command(flatten)]
+    pub turn: TurnArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// When the store cannot be read or has no such turn.
+pub fn run(args: &AssembleAtArgs) -> anyhow::Result<()> {
+    let (_, _, fitted) = args.turn.fitted()?;
+    let nothing = Transcript::new();
+    for message in fitted.reply().messages.messages(&nothing) {
+        output::line(String::from_utf8_lossy(message.payload()));
+    }
+    Ok(())
+}
