@@ -259,7 +259,9 @@ async fn br_062_each_call_ends_in_time_and_several_finish_the_work() {
     let stub = Stub::new(Way::Slow(Duration::from_secs(10)));
     let mut ends = Vec::new();
     for _ in 0..8 {
-        let outcome = world.compact_in(&context(55), &within(30_000), &stub).await;
+        let cx = context(55);
+        let outcome = world.compact_in(&cx, &within(30_000), &stub).await;
+        assert!(!cx.remaining().is_zero(), "nothing was cut off half way");
         let is_late = matches!(outcome.end, End::OutOfTime);
         assert!(outcome.is_compacted() && outcome.answer().ok);
         ends.push(is_late);
