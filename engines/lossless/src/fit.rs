@@ -147,7 +147,7 @@ impl Sheet<'_> {
         let mut borders: Vec<Key> = elements.iter().map(|element| element.key).collect();
         borders.extend(self.newest.units.iter().map(|(unit, _)| unit.key));
         borders.sort_unstable();
-        let (mut taken, mut spent) = (self.newest.units.len(), 0u64);
+        let (mut taken, mut spent) = (0, 0u64);
         let mut is_tail = true;
         for turn in self.older.iter().rev() {
             let parts = self.turn(turn, limit, &borders);

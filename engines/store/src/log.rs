@@ -1,7 +1,7 @@
 //! The log as rows: bodies that stay for ever, and places that say which of them are the log.
 //!
-//! [`update`] takes a LOG, [`commit`] a closed turn, [`ingest`] a single message. All of them work
-//! on one transaction's [`LogRows`], whatever stores them.
+//! [`update()`] takes a LOG, [`commit()`] a closed turn, [`ingest()`] a single message. All of them
+//! work on one transaction's [`LogRows`], whatever stores them.
 
 mod commit;
 mod ingest;

@@ -9,7 +9,7 @@ use contextwire_engine::{
 use contextwire_legacy::{SummarizeError, Summarizer, SummaryAnswer, SummaryRequest, SummaryText};
 
 use super::*;
-use crate::entry::{Log as _, LogList};
+use crate::entry::{Entry, Log, LogList};
 use crate::node::{NodeId, SummaryNode};
 use crate::plan::Plan;
 use crate::testing::{answer, call, result, user, words};
@@ -189,6 +189,26 @@ pub(super) struct World {
     breaker: Breaker,
     memory: Memory,
     calls: usize,
+    /// Entries that the newest compaction read.
+    reads: AtomicUsize,
+}
+
+/// A log that counts what is read of it.
+struct Counted<'a>(&'a LogList, &'a AtomicUsize);
+
+impl Log for Counted<'_> {
+    fn end(&self) -> u64 {
+        self.0.end()
+    }
+
+    fn entry(&self, place: u64) -> Option<Arc<Entry>> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.entry(place)
+    }
+
+    fn tokens_before(&self, place: u64) -> u64 {
+        self.0.tokens_before(place)
+    }
 }
 
 pub(super) fn context(seconds: u64) -> HookContext {
@@ -252,12 +272,14 @@ impl World {
     ) -> Outcome {
         let plan = self.kept.plan.lock().unwrap().clone();
         let nodes = self.kept.nodes.lock().unwrap().clone();
+        self.reads.store(0, Ordering::Relaxed);
+        let log = Counted(&self.log, &self.reads);
         let compaction = Compaction {
             cx,
             snapshot: Snapshot {
                 plan: &plan,
                 nodes: &nodes,
-                log: &self.log,
+                log: &log,
                 pins: &self.pins,
             },
             request,

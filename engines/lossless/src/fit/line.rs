@@ -6,7 +6,7 @@ use std::sync::Arc;
 use contextwire_engine::tokens::ModelFamily;
 
 use super::Fit;
-use super::limits::{MIN_RESULT_TOKENS, PRESSED_RESULT_TOKENS};
+use super::limits::{MIN_RESULT_TOKENS, PRESSED_RESULT_TOKENS, TAIL_MESSAGES, TAIL_TOKENS};
 use crate::entry::Entry;
 use crate::pair::{LOOK_AROUND, pair_of};
 use crate::plan::FrontierItem;
@@ -115,12 +115,10 @@ impl Lines {
         let mut loose_keys = fit.view.loose().iter().rev().peekable();
         let mut places = spans.iter().rev().flat_map(|span| span.places().rev());
         let mut place = places.next();
-        let (mut tokens, mut beyond) = (0, 0);
-        // Only the newest turn's results are ever pressed to the least.
-        let mut has_user = false;
+        let (mut reached, mut beyond) = (Reached::default(), 0);
         let mut oldest = Key::at(u64::MAX);
         loop {
-            if share.is_some_and(|share| tokens > share) {
+            if share.is_some_and(|share| reached.is_enough(share)) {
                 let begins_turn = self.conversation.last().is_some_and(Line::is_user);
                 beyond += 1;
                 if begins_turn || beyond > LOOK_AROUND {
@@ -147,13 +145,7 @@ impl Lines {
             };
             oldest = key;
             let Some(line) = line else { continue };
-            let limit = if has_user {
-                PRESSED_RESULT_TOKENS
-            } else {
-                MIN_RESULT_TOKENS
-            };
-            tokens += least(&line, family, limit);
-            has_user |= line.is_user();
+            reached.add(&line, family);
             self.conversation.push(line);
         }
         self.unread_loose = loose_keys.count();
@@ -221,6 +213,41 @@ impl Lines {
             self.conversation.extend(logged(fit, place));
             self.read(place);
         }
+    }
+}
+
+/// How much was read so far.
+#[derive(Debug, Default)]
+struct Reached {
+    /// The least that all of it can cost.
+    tokens: u64,
+    has_user: bool,
+    /// Lines before the newest user message, and the least that they can cost.
+    older: (usize, u64),
+}
+
+impl Reached {
+    fn add(&mut self, line: &Line, family: ModelFamily) {
+        // Only the newest turn's results are ever pressed to the least.
+        let limit = if self.has_user {
+            PRESSED_RESULT_TOKENS
+        } else {
+            MIN_RESULT_TOKENS
+        };
+        let tokens = least(line, family, limit);
+        self.tokens += tokens;
+        if self.has_user {
+            self.older = (self.older.0 + 1, self.older.1 + tokens);
+        }
+        self.has_user |= line.is_user();
+    }
+
+    /// Whether nothing more can fit. The whole fresh tail is read whether it fits or not, with some to
+    /// spare: what comes after it in the order of choice must not depend on the budget.
+    fn is_enough(&self, share: u64) -> bool {
+        let (lines, tokens) = self.older;
+        let has_tail = lines > 2 * TAIL_MESSAGES || tokens > 2 * TAIL_TOKENS;
+        self.tokens > share && (has_tail || !self.has_user)
     }
 }
 

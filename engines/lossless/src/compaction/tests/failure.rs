@@ -19,8 +19,11 @@ async fn c03_and_br_053_an_answer_as_long_as_its_source_replaces_nothing_and_is_
     assert!(!outcome.is_compacted() && world.tokens() == before);
     let calls = stub.calls();
     assert!(calls <= 2 * 20, "{calls}");
+    let reads = world.reads.load(Ordering::Relaxed);
     world.compact(&within(HARD), &stub).await;
     assert_eq!(stub.calls(), calls);
+    // Not even looked at again (BR-056).
+    assert!(world.reads.load(Ordering::Relaxed) * 20 < reads);
     // Tried again with a stricter request.
     let prompts = stub.prompts.lock().unwrap();
     assert!(

@@ -215,13 +215,53 @@ async fn leaves_are_cut_between_no_call_and_its_result_and_around_pins() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pair_is_in_one_leaf_wherever_its_result_is() {
+    let mut world = World::turns(1);
+    world.settings.leaf_tokens = 600;
+    let mut pairs = Vec::new();
+    for n in 0..20 {
+        let id = format!("late{n}");
+        let first = world.say(call(&[&id]));
+        world.say(answer(&words(290)));
+        if n % 2 == 0 {
+            world.say(user("meanwhile"));
+        }
+        world.say(answer(&words(290)));
+        pairs.push((first, world.say(result(&id, &words(100)))));
+        // One whose result comes first.
+        let early = format!("early{n}");
+        world.say(user(&words(200)));
+        let result = world.say(result(&early, &words(100)));
+        world.say(answer(&words(350)));
+        pairs.push((world.say(call(&[&early])), result));
+    }
+    (0..4).for_each(|_| world.turn());
+    let stub = Stub::new(Way::Words(20));
+    assert!(world.compact(&within(5_000), &stub).await.is_compacted());
+    let plan = world.plan();
+    let leaf = |place: u64| {
+        let nodes = world.kept.nodes.lock().unwrap();
+        let mut leaves = nodes.values().filter(|node| node.depth() == 0);
+        leaves
+            .find(|node| node.span().contains(place))
+            .map(|node| node.id())
+    };
+    assert!(plan.end() > 60);
+    for (call, result) in pairs {
+        assert_eq!(leaf(call), leaf(result), "{call} and {result}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn br_062_each_call_ends_in_time_and_several_finish_the_work() {
     let mut world = World::turns(100);
     world.settings.parallel = 1;
     let stub = Stub::new(Way::Slow(Duration::from_secs(10)));
     let mut ends = Vec::new();
     for _ in 0..8 {
-        let outcome = world.compact_in(&context(55), &within(30_000), &stub).await;
+        let cx = context(55);
+        let outcome = world.compact_in(&cx, &within(30_000), &stub).await;
+        assert!(!cx.remaining().is_zero(), "nothing was cut off half way");
         let is_late = matches!(outcome.end, End::OutOfTime);
         assert!(outcome.is_compacted() && outcome.answer().ok);
         ends.push(is_late);

@@ -172,6 +172,38 @@ fn a_pinned_result_brings_its_call() {
 }
 
 #[test]
+fn every_note_counts_however_many_pins_part_what_is_left_out() {
+    let mut session = Session::turns(80);
+    session.pins.extend((0..20).map(|n| 5 + 18 * n));
+    for budget in (6_000..16_000).step_by(250) {
+        let fitted = check(&session, budget);
+        assert_eq!(fitted.authority, PromptAuthority::Assembled, "{budget}");
+        let pins = fitted.items.iter().filter(|item| item.why == Why::Pinned);
+        assert_eq!(pins.count(), 20, "{budget}");
+    }
+}
+
+#[test]
+fn a12_a_call_of_before_that_is_answered_in_the_newest_turn_is_a_part_of_it() {
+    let mut session = Session::turns(20);
+    session.say(user("start it"));
+    let call = session.say(call(&["slow"]));
+    session.say(answer(&words(900)));
+    session.say(user("meanwhile"));
+    session.say(result("slow", "done at last"));
+    let fitted = check(&session, 600);
+    let at = |place: u64| {
+        let mut items = fitted.items.iter();
+        items.any(|item| item.why == Why::Newest && item.piece == keep(place))
+    };
+    assert!(
+        at(call) && at(call + 2) && at(call + 3),
+        "{:?}",
+        fitted.items
+    );
+}
+
+#[test]
 fn a27_another_budget_changes_nothing_that_is_kept() {
     let mut session = Session::turns(100);
     session.summarise(0, 300, 0, 900);
