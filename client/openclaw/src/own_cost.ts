@@ -1,0 +1,20 @@
+// What the plugin itself costs before an assembly: reading the transcript on, digesting the view.
+
+const KEPT = 256;
+
+/** The last costs, per message where there are enough to tell. */
+export class OwnCost {
+  private readonly times: { ms: number; messages: number }[] = [];
+
+  record(ms: number, messages: number): void {
+    this.times.push({ ms, messages });
+    if (this.times.length > KEPT) this.times.shift();
+  }
+
+  /** Milliseconds: the middle one and the worst of the last calls. */
+  report(): { calls: number; medianMs: number; worstMs: number } {
+    const sorted = this.times.map(({ ms }) => ms).sort((a, b) => a - b);
+    const round = (ms: number | undefined): number => Math.round((ms ?? 0) * 1000) / 1000;
+    return { calls: sorted.length, medianMs: round(sorted[sorted.length >> 1]), worstMs: round(sorted.at(-1)) };
+  }
+}
