@@ -14,8 +14,7 @@ export interface LastGood {
 
 /** Remembers an answer. */
 export function lastGood(base: List, runs: readonly AnswerRun[]): LastGood {
-  const bytes = base.items.reduce((sum, item) => sum + item.json.length, 0);
-  return { base, runs, bytes };
+  return { base, runs, bytes: base.bytes };
 }
 
 /** The answer up to the newest user message that both lists have, then the new list from there. Absent where there is

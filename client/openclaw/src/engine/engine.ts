@@ -141,6 +141,7 @@ export class Engine {
     const ends = Date.now() + share(facts.deadlineMs);
     const order = this.order(facts);
     const id = facts.hookId ?? hookId(Date.now());
+    let before: HookFailure | undefined;
     for (let tried = 1; ; tried += 1) {
       const abandoned = facts.session.abandonedHooks;
       try {
@@ -152,8 +153,11 @@ export class Engine {
         return result as R;
       } catch (error) {
         if (facts.signal?.aborted === true) throw error;
-        const failure = asFailure(error);
-        const wait = this.again(failure, facts, order, tried);
+        const failed = asFailure(error);
+        // The circuit may open between two tries; what opened it tells more.
+        const failure = failed.kind === "breaker-open" ? (before ?? failed) : failed;
+        before = failure;
+        const wait = this.again(failed, facts, order, tried);
         if (wait === undefined || Date.now() + wait >= ends) {
           this.note(method.name, failure);
           throw failure;

@@ -28,10 +28,12 @@ export async function assemble(turn: Turn, params: AssembleParams): Promise<Asse
   const session = turn.session(params);
   const began = performance.now();
   await turn.pump(session);
-  const view = await digestView(params.messages, session.view);
+  const before = session.view;
+  const view = await digestView(params.messages, before);
   session.view = view;
   const memory = await runtime.memoryPrompt(params);
-  runtime.own.record(performance.now() - began, params.messages.length);
+  const same = view.items.reduce((count, item, at) => count + (item.source === before.items[at]?.source ? 1 : 0), 0);
+  runtime.own.record(performance.now() - began, params.messages.length, same);
   let failure: HookFailure;
   if (turn.isDegraded) {
     failure = new HookFailure("turn-degraded", "an earlier call of this turn was not answered");

@@ -39,6 +39,7 @@ export class Delivery {
   private running = false;
   private again = false;
   private timer: NodeJS.Timeout | undefined;
+  private isStopped = false;
 
   constructor(runtime: Runtime) {
     this.runtime = runtime;
@@ -47,25 +48,25 @@ export class Delivery {
   /** Something was written, or the engine is back. */
   wake(): void {
     this.again = true;
-    if (this.running) return;
+    if (this.running || this.isStopped) return;
     this.running = true;
     this.runtime.outside(() => void this.run());
   }
 
   stop(): void {
     clearTimeout(this.timer);
-    this.again = false;
+    this.isStopped = true;
   }
 
   private async run(): Promise<void> {
-    while (this.again) {
+    while (this.again && !this.isStopped) {
       this.again = false;
       const due = this.runtime.outbox.heads().filter((row) => row.nextMs <= Date.now());
       const sent = await Promise.all(due.map((row) => this.deliver(row)));
       if (sent.includes(true)) this.again = true;
     }
     this.running = false;
-    this.sleep();
+    if (!this.isStopped) this.sleep();
   }
 
   private sleep(): void {
@@ -81,9 +82,10 @@ export class Delivery {
     const { outbox } = this.runtime;
     try {
       await this.send(row);
-      outbox.remove(row.id);
+      if (!this.isStopped) outbox.remove(row.id);
       return true;
     } catch (error) {
+      if (this.isStopped) return false;
       const failure = asFailure(error);
       const isOver = TERMINAL.has(failure.reason ?? "") || failure.kind === "absent";
       if (isOver || Date.now() - row.createdMs > WEEK_MS) {

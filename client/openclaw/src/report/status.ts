@@ -14,7 +14,7 @@ export interface StatusReport {
   lastFailure: { hook: string; code: string; message: string; at: string } | undefined;
   outbox: { waiting: number; aside: number; oldest: string | undefined; lastError: string | undefined };
   sessions: number;
-  own: { calls: number; medianMs: number; worstMs: number };
+  own: ReturnType<Runtime["own"]["report"]>;
 }
 
 /** Reads the state; asks nobody. `slot` is what the host's configuration selects. */

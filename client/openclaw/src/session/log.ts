@@ -1,14 +1,15 @@
 // The LOG of a session: the host's stored branch, followed through its transcript cursor. What no hook ever brings
 // (announce turns, degraded turns, what was there before the engine was selected) is in it all the same.
 
+import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { type Item, List, itemOf } from "../sync/list.ts";
 import type { HostSdk, TranscriptEntry, TranscriptPage, TranscriptScope } from "../host/types.ts";
 import type { Lineage } from "../outbox/lineage.ts";
 
 /** Entries that one look at the transcript may take in, so that a broken cursor cannot keep it busy. */
 const MAX_PAGES = 10_000;
-/** Bytes of one page; a single larger entry asks for more. */
-const PAGE_BYTES = 1024 * 1024;
+/** Bytes of one page, digested at once; a single larger entry asks for more. */
+const PAGE_BYTES = 256 * 1024;
 
 /** One session's log, as far as it was read. */
 export class SessionLog {
@@ -76,6 +77,7 @@ export class SessionLog {
       isFresh = false;
       this.cursor = page.cursor;
       if (!page.hasMore) return this.held;
+      await turnOfTheLoop();
     }
     return this.held;
   }

@@ -9,7 +9,7 @@ import { SessionLog } from "./log.ts";
 
 /** Sessions that are remembered; a forgotten one is read anew. */
 const SESSIONS = 256;
-/** Bytes of logs and last good results that are held in all. */
+/** Bytes of logs, views and last good results that are held in all, as JSON. */
 const HELD_BYTES = 64 * 1024 * 1024;
 /** Hook ids that a call may name (R7.2). */
 const ABANDONED = 32;
@@ -90,6 +90,10 @@ export class Sessions {
     return session;
   }
 
+  private static bytesOf({ log, view, lastGood }: Session): number {
+    return log.size + view.bytes + (lastGood?.bytes ?? 0);
+  }
+
   get count(): number {
     return this.held.size;
   }
@@ -101,10 +105,10 @@ export class Sessions {
 
   private evict(): void {
     let bytes = 0;
-    for (const session of this.held.values()) bytes += session.log.size + (session.lastGood?.bytes ?? 0);
+    for (const session of this.held.values()) bytes += Sessions.bytesOf(session);
     for (const [id, session] of this.held) {
       if (this.held.size <= 1 || (this.held.size <= SESSIONS && bytes <= HELD_BYTES)) return;
-      bytes -= session.log.size + (session.lastGood?.bytes ?? 0);
+      bytes -= Sessions.bytesOf(session);
       this.held.delete(id);
     }
   }

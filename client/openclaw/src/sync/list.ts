@@ -22,6 +22,8 @@ export interface Item {
   entryId: string;
   header: Header;
   digest: string;
+  /** What `json` says, once somebody compared with it; nobody else holds it, so nobody changes it. */
+  snapshot?: unknown;
 }
 
 /** Length and chain of a list. */
@@ -65,6 +67,7 @@ export class List {
   readonly items: readonly Item[];
   /** `chains[i]` is the chain after `i` items. */
   private readonly chains: readonly string[];
+  private size: number | undefined;
 
   private constructor(items: readonly Item[], chains: readonly string[]) {
     this.items = items;
@@ -92,6 +95,12 @@ export class List {
 
   get state(): State {
     return { count: this.items.length, chain: this.chains[this.items.length] ?? EMPTY_CHAIN };
+  }
+
+  /** Size of its JSON, in UTF-16 units. */
+  get bytes(): number {
+    this.size ??= this.items.reduce((sum, item) => sum + item.json.length, 0);
+    return this.size;
   }
 
   /** Whether the list begins with a list of this state. */

@@ -19,6 +19,8 @@ import { List, type State, stateOf, wireOf, wireState } from "./list.ts";
 const MESSAGE_ROOM = 512;
 /** What a frame has beside its segments. */
 const FRAME_ROOM = 64 * 1024;
+/** Parts are made one by one and no larger than this, so that making one does not hold up the gateway. */
+const PART_BYTES = 512 * 1024;
 
 /** Where the lists of a call go. */
 export interface Peer {
@@ -38,7 +40,8 @@ class Outgoing {
   readonly list: List | undefined;
   private lastSeq = 0;
   private asked = 0;
-  readonly pending: TranscriptUpdate[] = [];
+  private waiting: TranscriptUpdate | undefined;
+  private rest: Iterator<TranscriptUpdate> | undefined;
 
   constructor(peer: Peer, name: ListName, site: Site, list: List | undefined) {
     this.peer = peer;
@@ -49,6 +52,17 @@ class Outgoing {
 
   get wasSent(): boolean {
     return this.lastSeq > 0;
+  }
+
+  get owesParts(): boolean {
+    return this.waiting !== undefined || this.rest !== undefined;
+  }
+
+  nextPart(): TranscriptUpdate | undefined {
+    const part = this.waiting ?? this.rest?.next().value;
+    this.waiting = undefined;
+    if (part?.more !== true) this.rest = undefined;
+    return part;
   }
 
   begin(): TranscriptUpdate {
@@ -68,12 +82,11 @@ class Outgoing {
       throw new HookFailure("contract", `need_transcript ${need.seq} is request ${this.asked} for the ${this.name}`);
     }
     this.lastSeq = need.seq;
-    this.pending.length = 0;
-    if (this.list === undefined) {
-      this.pending.push(this.update({ unavailable: true }));
-      return;
-    }
-    this.pending.unshift(this.queue(this.base(this.list, need.have.map(stateOf))));
+    this.rest = undefined;
+    this.waiting =
+      this.list === undefined
+        ? this.update({ unavailable: true })
+        : this.queue(this.base(this.list, need.have.map(stateOf)));
   }
 
   applied(state: State): void {
@@ -83,7 +96,7 @@ class Outgoing {
   }
 
   acknowledge(): void {
-    if (this.lastSeq > 0 && this.pending.length === 0 && this.list !== undefined) {
+    if (this.lastSeq > 0 && !this.owesParts && this.list !== undefined) {
       this.peer.book.acknowledge(this.peer.session, this.name, this.site, this.list);
     }
   }
@@ -100,37 +113,35 @@ class Outgoing {
     return known !== undefined && known.length > own ? known : list.prefix(own);
   }
 
-  /** Cuts the difference into parts; the first is returned, the others wait. */
+  /** The first part of the difference; the others wait. */
   private queue(base: List): TranscriptUpdate {
-    const list = this.list ?? List.empty;
+    const parts = this.parts(base, this.list ?? List.empty);
+    const first = parts.next().value;
+    this.rest = first?.more === true ? parts : undefined;
+    return first ?? this.update({});
+  }
+
+  private *parts(base: List, list: List): Generator<TranscriptUpdate, undefined> {
     const limit = this.peer.maxBytes - FRAME_ROOM;
-    const parts: { segments: Segment[]; head: number }[] = [{ segments: [], head: 0 }];
+    let segments: Segment[] = [];
     let bytes = 0;
     let head = 0;
+    const part = (more: boolean): TranscriptUpdate =>
+      this.update({ base: wireState(base.state), segments, head: wireState(list.stateAt(head)), more });
     for (const run of diff(base, list)) {
       const message = "insert" in run ? wireOf(run.insert, limit - MESSAGE_ROOM) : undefined;
       const cost = message === undefined ? 16 : message.payload.length + MESSAGE_ROOM;
-      if (bytes > 0 && bytes + cost > limit) {
-        parts.push({ segments: [], head });
+      if (bytes > 0 && bytes + cost > Math.min(limit, PART_BYTES)) {
+        yield part(true);
+        segments = [];
         bytes = 0;
       }
-      const part = parts.at(-1);
-      if (part === undefined) continue;
-      part.segments.push(segment(run, message));
+      segments.push(segment(run, message));
       head += "keep" in run ? run.keep.count : 1;
-      part.head = head;
       bytes += cost;
     }
-    const updates = parts.map((part, at) =>
-      this.update({
-        base: wireState(base.state),
-        segments: part.segments,
-        head: wireState(list.stateAt(part.head)),
-        more: at < parts.length - 1,
-      }),
-    );
-    this.pending.push(...updates.slice(1));
-    return updates[0] ?? this.update({});
+    yield part(false);
+    return undefined;
   }
 
   private update(fields: Omit<Partial<TranscriptUpdate>, "$typeName">): TranscriptUpdate {
@@ -181,17 +192,17 @@ export class Upload {
   }
 
   nextPart(): TranscriptUpdate | undefined {
-    return this.view.pending.shift() ?? this.log.pending.shift();
+    return this.view.nextPart() ?? this.log.nextPart();
   }
 
   get owesParts(): boolean {
-    return this.view.pending.length + this.log.pending.length > 0;
+    return this.view.owesParts || this.log.owesParts;
   }
 
   /** A result that comes before the whole list was sent refers to nothing. */
   get owesItsList(): boolean {
     if (this.carried === undefined) return false;
-    return (this.carried === "VIEW" ? this.view : this.log).pending.length > 0;
+    return (this.carried === "VIEW" ? this.view : this.log).owesParts;
   }
 
   answer(need: NeedTranscript): void {

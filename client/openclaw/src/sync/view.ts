@@ -3,6 +3,7 @@
 import { performance } from "node:perf_hooks";
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import { type Item, List, itemOf } from "./list.ts";
+import { sameJson } from "./same_json.ts";
 
 /** How long one slice may compute, in milliseconds. */
 const SLICE_MS = 4;
@@ -23,11 +24,16 @@ export async function digestView(messages: readonly unknown[], before: List): Pr
   return List.of(items, before);
 }
 
-/** A host may change an object in place, so its JSON decides and not its identity. */
+/** A host may change an object in place, so what it says decides and not which one it is. */
 function digested(message: unknown, known: Item | undefined): Item {
+  if (known?.snapshot !== undefined && sameJson(message, known.snapshot)) return withSource(known, message);
   const json = JSON.stringify(message) ?? "null";
-  if (known !== undefined && known.json === json) {
-    return known.source === message ? known : { ...known, source: message };
-  }
-  return itemOf(message, "", json);
+  if (known === undefined || known.json !== json) return itemOf(message, "", json);
+  // It came a second time: from now on it is compared, which costs a fraction of writing it.
+  known.snapshot ??= JSON.parse(json);
+  return withSource(known, message);
+}
+
+function withSource(known: Item, message: unknown): Item {
+  return known.source === message ? known : { ...known, source: message };
 }
