@@ -81,15 +81,16 @@ async function test(node, files, env) {
   for (let at = 0; at < reporters.length; at += 2) {
     args.push(`--test-reporter=${reporters[at]}`, `--test-reporter-destination=${reporters[at + 1]}`);
   }
-  const child = spawn(node, [...args, ...files], { cwd: repository, env, stdio: "inherit" });
+  const child = spawn(node, [...args, ...files], { cwd: repository, env: { ...env, TMPDIR: folder }, stdio: "inherit" });
   const code = await new Promise((done) => child.on("exit", (status) => done(status ?? 1)));
   const results = existsSync(tap) ? readFileSync(tap, "utf8") : "";
-  rmSync(folder, { recursive: true, force: true });
   const count = (name) => Number(new RegExp(`^# ${name} (\\d+)$`, "m").exec(results)?.[1] ?? 0);
   const [passed, failed, skipped] = [count("pass"), count("fail"), count("skipped")];
   const verdict = code === 0 && passed > 0 ? "ok" : "FAILED";
   console.log(`test result: ${verdict}. ${passed} passed; ${failed} failed; ${skipped} ignored`);
-  if (verdict !== "ok") process.exitCode = 1;
+  if (verdict === "ok") return rmSync(folder, { recursive: true, force: true });
+  console.log(`what the tests left is in ${folder}`);
+  process.exitCode = 1;
 }
 
 function testFiles(folder) {

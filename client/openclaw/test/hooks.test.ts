@@ -121,6 +121,14 @@ test("trap 2: where nobody may compact instead, the answer says why", async (t) 
   assert.equal(at.host.delegated.length, 0);
 });
 
+test("r1_2 an engine that leaves compaction to the host without asking gets the host's", async (t) => {
+  const at = await place(t, { act: { Compact: { answer: { ok: false, reason: "left to the host" } } } });
+  assert.equal((await at.turn(at.runtime()).compact({ ...SESSION })).compacted, true);
+  const owning = await place(t, { ownsCompaction: true, act: { Compact: { answer: { ok: false, reason: "no need" } } } });
+  assert.equal((await owning.turn(owning.runtime()).compact({ ...SESSION })).reason, "no need");
+  assert.equal(owning.host.delegated.length, 0);
+});
+
 test("the engine's own failure of a compaction is the host's to know", async (t) => {
   const at = await place(t, { act: { Compact: { fail: "ENGINE_FAILURE" } } });
   await assert.rejects(at.turn(at.runtime()).compact({ ...SESSION }), /ENGINE_FAILURE/);

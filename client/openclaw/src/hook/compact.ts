@@ -35,6 +35,9 @@ export async function compact(turn: Turn, params: CompactParams): Promise<Compac
       serve: calls.serve,
     });
     session.lastGood = undefined;
+    // An engine that leaves compaction to the host may say so instead of asking for it (R1.2). The host takes its word
+    // for a failed compaction and ends the turn.
+    if (!result.ok && calls.delegated === undefined && compactsItself(turn)) return (await runtime.sdk()).delegateCompaction(params);
     return answerOf(result, (entry) => session.log.nativeOf(entry));
   } catch (error) {
     await calls.close();
@@ -67,10 +70,15 @@ async function instead(turn: Turn, params: CompactParams, failure: HookFailure):
   const { runtime } = turn;
   // The engine's own fault, which the host is to know of.
   if (failure.countsAs === "engine") throw failure;
-  const known = runtime.engine.acquaintance.lastSeen?.engine;
-  const isLegacys = known !== undefined && !known.ownsCompaction;
-  if ((runtime.config.compactFallback ?? (isLegacys ? "legacy" : "rethrow")) === "legacy") {
+  if (compactsItself(turn)) {
     return (await runtime.sdk()).delegateCompaction(params);
   }
   return { ok: false, compacted: false, reason: `the context engine did not compact: ${failure.code}: ${failure.message}` };
+}
+
+/** Whether the host's own compaction may stand in. */
+function compactsItself({ runtime }: Turn): boolean {
+  const known = runtime.engine.acquaintance.lastSeen?.engine;
+  const byDefault = known !== undefined && !known.ownsCompaction ? "legacy" : "rethrow";
+  return (runtime.config.compactFallback ?? byDefault) === "legacy";
 }
