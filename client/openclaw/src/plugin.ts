@@ -61,6 +61,8 @@ function runtimeOf(api: PluginApi, config: Config): Runtime {
   const key = createHash("sha256").update(JSON.stringify(config)).digest("hex");
   let runtime = runtimes.get(key);
   if (runtime === undefined) {
+    for (const other of runtimes.values()) other.retire();
+    runtimes.clear();
     runtime = new Runtime({
       config,
       logger: api.logger,

@@ -25,6 +25,9 @@ import type { HookFailure } from "./wire/failure.ts";
 /** How long the host gets to store what a turn said last, before the log is looked at again. */
 const SETTLE_MS = 500;
 
+/** The longest that a turn may go on with an engine that is not configured any more. */
+const RETIRE_MS = 60_000;
+
 /** The module is evaluated before there is a turn. */
 const OUTSIDE = AsyncLocalStorage.snapshot();
 
@@ -179,6 +182,12 @@ export class Runtime {
     if (this.warned.has(key)) return;
     if (this.warned.size < 256) this.warned.add(key);
     this.logger.warn(`contextwire: ${text}`);
+  }
+
+  /** Another configuration took its place: what runs may end, nothing new begins. */
+  retire(): void {
+    this.delivery.stop();
+    setTimeout(() => this.stop(), RETIRE_MS).unref();
   }
 
   /** Ends everything that this process opened. */

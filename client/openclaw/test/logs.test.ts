@@ -156,6 +156,12 @@ test("trap 13: without the host's transcript API turns go on, and the operator i
     throw new Error("no such module");
   };
   const runtime = at.runtime();
-  for (const prompt of ["a", "b"]) await at.turn(runtime).assemble({ ...SESSION, messages: [user("x")], prompt });
+  const need = { case: "needTranscript", value: { seq: 1, list: 1 } };
+  const done = { case: "result", value: { outcome: { case: "messages", value: {} } } };
+  at.engine.script = { act: { Assemble: { frames: [need] }, "Assemble.transcript": { frames: [done] } } };
+  await at.turn(runtime).assemble({ ...SESSION, messages: [], prompt: "a" });
   assert.equal(runtime.servedBy, "engine");
+  assert.equal(at.engine.of("Assemble.transcript")[0]?.["unavailable"], true, "an unread log is not an empty one");
+  await at.turn(runtime).bootstrap({ ...SESSION });
+  assert.equal(at.engine.of("Bootstrap").length, 0);
 });

@@ -13,7 +13,7 @@ export interface Script {
   strict?: boolean;
   methods?: string[];
   ownsCompaction?: boolean;
-  /** By method: a failure's reason, a number of milliseconds to wait, or another answer. */
+  /** By method, or by `Method.frame`: a failure's reason, silence, or another answer. */
   act?: Partial<Record<string, Act>>;
 }
 
@@ -100,7 +100,7 @@ export class ScriptedEngine {
       const update = (frame.case === "start" ? frame.value["transcript"] : frame.value) as Update | undefined;
       inserted += update?.segments?.length ?? 0;
       if (frame.case === "hostCallResult" || update?.more === true) return;
-      const act = this.script.act?.[name];
+      const act = this.script.act?.[frame.case === "start" ? name : `${name}.${frame.case}`] ?? this.script.act?.[name];
       if (act !== undefined && "silent" in act) return;
       if (act !== undefined && "fail" in act) return void call.emit("error", failure(act.fail, act.code));
       const frames = act !== undefined && "frames" in act ? act.frames : [{ case: "result", value: this.answerOf(name, act, inserted) }];

@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { EngineProcess } from "../harness/engine.ts";
 import { Gateway } from "../harness/gateway.ts";
 import { MockModel } from "../harness/mock_model.ts";
-import { scratch } from "../harness/paths.ts";
+import { contextwire, scratch } from "../harness/paths.ts";
 import { everySessionIsStoredOnce } from "../harness/stored.ts";
 
 const TURNS = 20;
@@ -22,8 +22,10 @@ for (const kind of ["windowed", "ledger"] as const) {
     let gateway: Gateway;
 
     before(async () => {
-      await engine.start();
-      const plugin = { target: `unix:${engine.socket}` };
+      if (kind === "ledger") await engine.start();
+      // The other one is started by the plugin.
+      const spawn = { command: contextwire(), args: ["serve", "--engine", kind] };
+      const plugin = kind === "ledger" ? { target: `unix:${engine.socket}` } : { spawn };
       gateway = new Gateway({ folder, modelPort: await model.listen(), plugin, contextWindow: WINDOW });
       await gateway.start();
     });

@@ -54,8 +54,8 @@ test("`/compact keep names` is delegated to the host", async () => {
 });
 
 test("a model that refuses a prompt as too long gets a smaller one", async () => {
-  for (const n of ["one", "two", "three"]) await gateway.say("overflow", `${n} [[say:${"words and more words ".repeat(1500)}]]`);
-  const { stdout } = await gateway.say("overflow", "four [[overflow:once]] [[say:fits now]]");
+  for (const n of ["one", "two", "three", "four"]) await gateway.say("overflow", `${n} [[say:${"words and more words ".repeat(400)}]]`);
+  const { stdout } = await gateway.say("overflow", "five [[overflow:once]] [[say:fits now]]");
   assert.ok(stdout.includes("fits now"), stdout);
   await everySessionIsStoredOnce(engine, gateway);
 });

@@ -26,6 +26,8 @@ export interface GatewayOptions {
   /** `plugins.entries.contextwire.config`; absent: the host's own engine. */
   plugin: Record<string, unknown> | undefined;
   contextWindow?: number;
+  /** For the gateway's process alone, not for commands. */
+  env?: Record<string, string>;
 }
 
 /** The gateway. */
@@ -55,7 +57,7 @@ export class Gateway {
     this.port = await freePort();
     this.writeConfig();
     const log = join(this.options.folder, "gateway.log");
-    this.process = new Beside(process.execPath, [openclaw(), "gateway", "run"], this.environment(), log);
+    this.process = new Beside(process.execPath, [openclaw(), "gateway", "run"], { ...this.environment(), ...this.options.env }, log);
     await until("the gateway is ready", async () => {
       if (this.process?.isRunning === false) throw new Error(`the gateway ended:\n${this.log.slice(-4000)}`);
       const health = await fetch(`http://127.0.0.1:${this.port}/healthz`).catch(() => undefined);
@@ -65,6 +67,10 @@ export class Gateway {
 
   async stop(): Promise<void> {
     await this.process?.stop();
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.process?.child.kill(signal);
   }
 
   /** One turn of a user. */
@@ -144,7 +150,13 @@ export class Gateway {
       discovery: { mdns: { mode: "off" } },
       update: { checkOnStart: false },
       agents: {
-        defaults: { workspace: join(this.home, "workspace"), model: { primary: "mock/mock-1" }, skipBootstrap: true },
+        defaults: {
+          workspace: join(this.home, "workspace"),
+          model: { primary: "mock/mock-1" },
+          skipBootstrap: true,
+          // A scripted model writes no summaries that would pass.
+          compaction: { qualityGuard: { enabled: false }, keepRecentTokens: 4000 },
+        },
       },
       tools: { toolSearch: false },
       models: {

@@ -69,7 +69,7 @@ async function ask(
     operation: "agent-run",
     start: (peer) => ({
       fields: startFields(turn, params, memory, isIncluded),
-      upload: Upload.ofView(peer, siteOf(params) === AssembleSite.BEFORE_PROMPT ? "before-prompt" : "tool-loop", view, session.log.list),
+      upload: Upload.ofView(peer, siteOf(params) === AssembleSite.BEFORE_PROMPT ? "before-prompt" : "tool-loop", view, session.log.known),
     }),
     accept: (result) => {
       const { outcome } = result as AssembleResult;
@@ -170,7 +170,7 @@ async function syncLater(turn: Turn, session: Session, view: List, params: Assem
       idleMs: SYNC_MS,
       start: (peer) => ({
         fields: { currentTurn: CurrentTurn.EXCLUDED, site: AssembleSite.SYNC },
-        upload: Upload.ofView(peer, "sync", view, session.log.list),
+        upload: Upload.ofView(peer, "sync", view, session.log.known),
       }),
     });
   } catch (error) {

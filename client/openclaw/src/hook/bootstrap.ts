@@ -21,6 +21,7 @@ export async function bootstrap(turn: Turn, params: SessionParams): Promise<Boot
   turn.lastStep = "bootstrap";
   await turn.pump(session);
   if (!runtime.engine.hasMethod("Bootstrap")) return { bootstrapped: false, reason: "the engine imports nothing" };
+  if (session.log.known === undefined) return { bootstrapped: false, reason: "the host's transcript cannot be read now" };
   const began = Date.now();
   const importing = send(runtime, session, params, false);
   const late = Symbol("late");

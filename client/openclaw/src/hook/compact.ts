@@ -31,7 +31,7 @@ export async function compact(turn: Turn, params: CompactParams): Promise<Compac
       idleMs: IDLE_MS,
       hookId: id,
       operation: params.runtimeContext?.["trigger"] === "manual" ? "manual-compact" : "agent-run",
-      start: (peer) => ({ fields: startFields(turn, params), upload: Upload.onDemand(peer, session.log.list) }),
+      start: (peer) => ({ fields: startFields(turn, params), upload: Upload.onDemand(peer, session.log.known) }),
       serve: calls.serve,
     });
     session.lastGood = undefined;

@@ -49,7 +49,7 @@ export async function maintain(turn: Turn, params: SessionParams): Promise<Maint
             runtimeContext: runtimeContext(params.runtimeContext, runtime.config.runtimeContextKeys),
           }),
         },
-        upload: Upload.onDemand(peer, session.log.list),
+        upload: Upload.onDemand(peer, session.log.known),
       }),
       serve: calls.serve,
     });

@@ -21,6 +21,7 @@ export class SessionLog {
   private natives: string[] = [];
   private reading: Promise<List | undefined> | undefined;
   private bytes = 0;
+  private wasRead = false;
 
   constructor(sdk: () => Promise<HostSdk>, lineage: Lineage) {
     this.sdk = sdk;
@@ -32,9 +33,14 @@ export class SessionLog {
     return this.bytes;
   }
 
-  /** The list as it was last read. */
+  /** The list as it was last read; empty before that. */
   get list(): List {
     return this.held;
+  }
+
+  /** The same, absent while it was never read: an engine must not take an unread log for an empty one. */
+  get known(): List | undefined {
+    return this.wasRead ? this.held : undefined;
   }
 
   /** Native id of a lineage id, for calls back to the host. */
@@ -65,7 +71,7 @@ export class SessionLog {
     let isFresh = this.cursor === undefined;
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const page = await this.page(sdk, scope);
-      if (page === undefined || page.kind === "unavailable") return this.cursor === undefined ? undefined : this.held;
+      if (page === undefined || page.kind === "unavailable") return this.known;
       if (page.kind === "missing") return isFresh ? this.replace([], []) : this.restart();
       if (page.kind === "reset") {
         if (isFresh && this.cursor === undefined) return undefined;
@@ -107,6 +113,7 @@ export class SessionLog {
   }
 
   private replace(items: Item[], natives: string[]): List {
+    this.wasRead = true;
     this.held = List.of(items, this.held);
     this.natives = natives;
     this.bytes = sizeOf(items);
