@@ -244,6 +244,7 @@ test("a spawn is rolled back once, or started when nobody did", async (t) => {
   const failed = at.turn(runtime);
   const handle = await failed.prepareSubagentSpawn(params);
   handle?.rollback();
+  await until(() => at.engine.of("ResolveSubagentSpawn")[0] && runtime.outbox.counts().waiting === 0);
   handle?.rollback();
   await failed.dispose();
   const started = at.turn(runtime);

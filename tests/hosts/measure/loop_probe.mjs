@@ -8,7 +8,8 @@ const file = process.env.CONTEXTWIRE_LOOP_FILE;
 if (file !== undefined && process.argv.includes("gateway") && process.argv.includes("run")) {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
-  process.on("SIGUSR2", () => delay.reset());
+  // A signal that the gateway has no use for.
+  process.on("SIGWINCH", () => delay.reset());
   process.on("exit", () => {
     const ms = (nanoseconds) => Math.round(nanoseconds / 1e4) / 100;
     writeFileSync(file, JSON.stringify({ p50: ms(delay.percentile(50)), p99: ms(delay.percentile(99)), max: ms(delay.max) }));

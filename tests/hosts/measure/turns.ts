@@ -37,8 +37,11 @@ async function once(kind: "legacy" | "contextwire"): Promise<Figures> {
   await gateway.start();
   // The first turn loads half of the gateway.
   await gateway.say("measured", "first");
-  gateway.signal("SIGUSR2");
-  for (let turn = 0; turn < TURNS; turn += 1) await gateway.say("measured", `turn ${turn} [[say:${ANSWER}]]`);
+  gateway.signal("SIGWINCH");
+  for (let turn = 0; turn < TURNS; turn += 1) {
+    const { code, stderr } = await gateway.say("measured", `turn ${turn} [[say:${ANSWER}]]`);
+    if (code !== 0) throw new Error(stderr);
+  }
   const own = kind === "contextwire" ? (await gateway.call<{ own: object }>("contextwire.status")).own : undefined;
   await gateway.stop();
   await engine.stop();
