@@ -55,7 +55,8 @@ export const NEVER_FORWARDED = new Set([
   "abortSignal",
 ]);
 
-const KEYS = [
+/** Names of all settings; the manifest's schema has the same. */
+export const SETTINGS = [
   "target",
   "spawn",
   "engine",
@@ -74,8 +75,8 @@ const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)(:\d+)$/;
 export function readConfig(raw: Record<string, unknown> | undefined): Config {
   const given = raw ?? {};
   const problems: string[] = [];
-  for (const key of Object.keys(given).filter((key) => !KEYS.includes(key))) {
-    problems.push(`\`${key}\` is not a setting; there are ${KEYS.join(", ")}`);
+  for (const key of Object.keys(given).filter((key) => !SETTINGS.includes(key))) {
+    problems.push(`\`${key}\` is not a setting; there are ${SETTINGS.join(", ")}`);
   }
   const config: Config = {
     target: optionalText(given, "target", problems),

@@ -31,6 +31,7 @@ export interface PluginApi {
   logger: Logger;
   runtime?: { state?: { resolveStateDir?(): string }; version?: string };
   registerContextEngine(id: string, factory: (context: unknown) => object): unknown;
+  registerService?(service: { id: string; start(): void; stop(): void }): void;
   registerCommand?(command: object): void;
   registerGatewayMethod?(method: string, handler: (context: GatewayCall) => Promise<void>, options?: object): void;
 }
@@ -42,16 +43,21 @@ interface GatewayCall {
 /** One a process and configuration: the host may evaluate this module more than once. */
 const RUNTIMES = Symbol.for("contextwire-openclaw.runtimes");
 
-/** Registers everything. Opens nothing yet: the first call does. */
+/** Registers everything. Opens nothing yet: the gateway's start does, or the first call. */
 export function register(api: PluginApi): void {
   const config = readConfig(api.pluginConfig);
   const slot = (): string | undefined => api.config?.plugins?.slots?.contextEngine;
   let held: Runtime | undefined;
   const runtime = (): Runtime => (held ??= runtimeOf(api, config));
   api.registerContextEngine("contextwire", () => engineObject(runtime()));
-  if (api.registrationMode === undefined || api.registrationMode === "full") {
-    if (slot() === "contextwire") runtime().start();
-  }
+  // Services run in a gateway; a command that only looks at plugins starts no engine and delivers nothing.
+  api.registerService?.({
+    id: "contextwire",
+    start: () => {
+      if (slot() === "contextwire") runtime().start();
+    },
+    stop: () => held?.pause(),
+  });
   registerReports(api, runtime, slot);
 }
 

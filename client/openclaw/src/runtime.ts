@@ -95,10 +95,16 @@ export class Runtime {
     this.delivery = new Delivery(this);
   }
 
-  /** Called when the host runs in full, not when it only looks what plugins there are. */
+  /** A gateway started, or a hook is called: the engine is needed, and what waits for it may go. */
   start(): void {
     this.spawned?.start();
     this.delivery.wake();
+  }
+
+  /** The gateway stops, and may start again in this process. */
+  pause(): void {
+    this.delivery.pause();
+    this.spawned?.pause();
   }
 
   sdk(): Promise<HostSdk> {

@@ -87,7 +87,7 @@ test("an engine without CommitTurn is not sent any", async (t) => {
   assert.deepEqual(runtime.outbox.counts(), { waiting: 0, aside: 0 });
 });
 
-test("r3_1 the log is the host's transcript, the view what it shows: an assembly names the one and carries the other", async (t) => {
+test("trap 9, r3_1: what the host pruned or merged stays out of the store: the log is the host's transcript, the view what it shows: an assembly names the one and carries the other", async (t) => {
   const at = await place(t);
   ["a", "b", "c", "d"].forEach((text) => at.host.add("user", text));
   const runtime = at.runtime();

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { report } from "../src/plugin.ts";
 import { register } from "../src/plugin.ts";
@@ -34,11 +36,14 @@ test("the doctor names what is wrong and what to do, and warnings are said once"
 test("trap 10: registering opens nothing and asks for no prompt hooks; a bad configuration says all that is wrong", async (t) => {
   const at = await place(t);
   const registered: string[] = [];
+  const services: { start(): void; stop(): void }[] = [];
   const api = {
     registrationMode: "discovery",
-    pluginConfig: { target: at.engine.target },
+    pluginConfig: { target: at.engine.target, stateDir: join(at.folder, "state") },
     logger: at.host.logger,
     registerContextEngine: (id: string) => registered.push(id),
+    config: { plugins: { slots: { contextEngine: "contextwire" } } },
+    registerService: (service: { start(): void; stop(): void }) => services.push(service),
     registerCommand: (command: object) => registered.push((command as { name: string }).name),
     registerGatewayMethod: (method: string) => registered.push(method),
   };
@@ -46,5 +51,9 @@ test("trap 10: registering opens nothing and asks for no prompt hooks; a bad con
   register(api);
   assert.deepEqual([...new Set(registered)].sort(), ["contextwire", "contextwire.doctor", "contextwire.status"]);
   assert.equal(at.engine.received.length, 0);
+  assert.ok(!existsSync(join(at.folder, "state")), "not even the plugin's own file");
+  services[0]?.start();
+  assert.ok(existsSync(join(at.folder, "state")), "a gateway that starts opens it, since turns may wait there");
+  for (const service of services) service.stop();
   assert.throws(() => register({ ...api, pluginConfig: {} }), /set either `target`/);
 });

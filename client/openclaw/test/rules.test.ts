@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { toBinary } from "@bufbuild/protobuf";
 import { RuntimeContextSchema } from "contextwire-proto/v1/call";
 import { RuntimeMode, SelectionSource } from "contextwire-proto/v1/settings";
-import { NEVER_FORWARDED, addressOf, readConfig } from "../src/config.ts";
+import { NEVER_FORWARDED, SETTINGS, addressOf, readConfig } from "../src/config.ts";
 import { Breaker } from "../src/wire/breaker.ts";
 import { runtimeContext } from "../src/wire/runtime_context.ts";
 import { runtimeSettings } from "../src/wire/runtime_settings.ts";
@@ -98,4 +100,10 @@ test("plaintext never leaves the machine", () => {
   for (const target of ["http://10.0.0.1:5", "engine.example:5", "unix:relative", "https://127.0.0.1:5", "127.0.0.1"]) {
     assert.equal(addressOf(target), undefined, target);
   }
+});
+
+test("trap 12: the manifest asks for no capability that an upgrade could make stale, and names every setting", () => {
+  const manifest = JSON.parse(readFileSync(join(import.meta.dirname, "../openclaw.plugin.json"), "utf8"));
+  assert.deepEqual(Object.keys(manifest.configSchema.properties).sort(), [...SETTINGS].sort());
+  assert.deepEqual(Object.keys(manifest).sort(), ["activation", "configSchema", "description", "id", "kind", "name"]);
 });

@@ -29,6 +29,10 @@ test("an engine that the plugin starts gets its socket and no key of the host, a
   assert.deepEqual(passed, []);
   process.kill(engine.pid ?? 0, "SIGKILL");
   await until(() => starts().length === 2);
+  engine.pause();
+  assert.equal(engine.pid, undefined);
+  engine.start();
+  await until(() => starts().length === 3);
   assert.match(warnings[0] ?? "", /is gone \(it ended with SIGKILL\)/);
 });
 

@@ -23,6 +23,7 @@ export class SpawnedEngine {
   private child: ChildProcess | undefined;
   private waitMs = FIRST_WAIT_MS;
   private isStopped = false;
+  private restart: NodeJS.Timeout | undefined;
   private readonly onExit = (): void => this.stop();
 
   constructor(config: SpawnConfig, logger: Logger) {
@@ -39,7 +40,8 @@ export class SpawnedEngine {
   }
 
   start(): void {
-    if (this.child !== undefined || this.isStopped) return;
+    // One that failed at its start is not started with every turn.
+    if (this.child !== undefined || this.restart !== undefined || this.isStopped) return;
     const socket = this.address.slice("unix:".length);
     const inherited = PASSED_ON.map((key) => [key, process.env[key]] as const).filter(([, value]) => value !== undefined);
     const env = { ...Object.fromEntries(inherited), CONTEXTWIRE_SERVER_SOCKET: socket, ...this.config.env };
@@ -47,26 +49,41 @@ export class SpawnedEngine {
     const began = Date.now();
     const child = spawn(this.config.command, args, { env, stdio: ["ignore", "ignore", "inherit"] });
     this.child = child;
+    // A host that has nothing else to do may end.
+    child.unref();
     process.once("exit", this.onExit);
-    child.once("error", (error) => this.ended(began, error.message));
-    child.once("exit", (code, signal) => this.ended(began, `it ended with ${signal ?? code}`));
+    child.once("error", (error) => this.ended(child, began, error.message));
+    child.once("exit", (code, signal) => this.ended(child, began, `it ended with ${signal ?? code}`));
   }
 
+  /** Ends the process; `start` begins another one. */
+  pause(): void {
+    clearTimeout(this.restart);
+    this.restart = undefined;
+    process.removeListener("exit", this.onExit);
+    const child = this.child;
+    this.child = undefined;
+    child?.kill("SIGTERM");
+  }
+
+  /** For good. */
   stop(): void {
     this.isStopped = true;
-    process.removeListener("exit", this.onExit);
-    this.child?.kill("SIGTERM");
-    this.child = undefined;
+    this.pause();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private ended(began: number, why: string): void {
-    if (this.child === undefined) return;
+  private ended(child: ChildProcess, began: number, why: string): void {
+    // One that was told to end is not the one in charge any more.
+    if (this.child !== child) return;
     this.child = undefined;
     process.removeListener("exit", this.onExit);
-    if (this.isStopped) return;
     this.waitMs = Date.now() - began > STABLE_MS ? FIRST_WAIT_MS : Math.min(this.waitMs * 2, LONGEST_WAIT_MS);
     this.logger.warn(`contextwire: the engine \`${this.config.command}\` is gone (${why}); it is started again in ${this.waitMs} ms`);
-    setTimeout(() => this.start(), this.waitMs).unref();
+    this.restart = setTimeout(() => {
+      this.restart = undefined;
+      this.start();
+    }, this.waitMs);
+    this.restart.unref();
   }
 }

@@ -24,6 +24,7 @@ export class Turn {
 
   constructor(runtime: Runtime) {
     this.runtime = runtime;
+    runtime.start();
   }
 
   session(params: SessionParams): Session {

@@ -53,8 +53,15 @@ export class Delivery {
     this.runtime.outside(() => void this.run());
   }
 
-  stop(): void {
+  /** Nothing more is begun until the next wake. */
+  pause(): void {
     clearTimeout(this.timer);
+    this.again = false;
+  }
+
+  /** For good. */
+  stop(): void {
+    this.pause();
     this.isStopped = true;
   }
 
