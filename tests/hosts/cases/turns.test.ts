@@ -4,8 +4,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { CANARIES } from "../harness/config.ts";
 import { EngineProcess } from "../harness/engine.ts";
-import { CANARIES, Gateway } from "../harness/gateway.ts";
+import { Gateway } from "../harness/gateway.ts";
 import { MockModel } from "../harness/mock_model.ts";
 import { scratch } from "../harness/paths.ts";
 import { Relay } from "../harness/relay.ts";

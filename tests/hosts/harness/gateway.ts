@@ -5,16 +5,10 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { CANARIES, configOf } from "./config.ts";
 import { REPOSITORY, openclaw } from "./paths.ts";
 import { Beside, type Ended, run } from "./process.ts";
 import { until } from "./wait.ts";
-
-/** What no engine may ever see. */
-export const CANARIES = {
-  apiKey: "canary-api-key-5d0f3a",
-  gatewayToken: "canary-gateway-token-91be77",
-  header: "canary-header-c4d2a8",
-};
 
 /** What the host's log says when an engine was not used. */
 const COMPLAINTS = [/degraded to "legacy"/, /assemble failed/, /remains queued/, /quarantining/, /bootstrap failed/, /maintain failed/];
@@ -135,52 +129,7 @@ export class Gateway {
 
   private writeConfig(): void {
     for (const folder of ["state", "workspace"]) mkdirSync(join(this.home, folder), { recursive: true });
-    const { plugin, modelPort, contextWindow = 64_000, folder } = this.options;
-    const zero = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
-    const model = { id: "mock-1", name: "Mock 1", reasoning: false, input: ["text"], cost: zero, contextWindow, maxTokens: 4096 };
-    const config = {
-      logging: { file: join(folder, "openclaw.log") },
-      gateway: {
-        mode: "local",
-        bind: "loopback",
-        port: this.port,
-        auth: { mode: "token", token: CANARIES.gatewayToken },
-        controlUi: { enabled: false },
-      },
-      discovery: { mdns: { mode: "off" } },
-      update: { checkOnStart: false },
-      agents: {
-        defaults: {
-          workspace: join(this.home, "workspace"),
-          model: { primary: "mock/mock-1" },
-          skipBootstrap: true,
-          // A scripted model writes no summaries that would pass.
-          compaction: { qualityGuard: { enabled: false }, keepRecentTokens: 4000 },
-        },
-      },
-      tools: { toolSearch: false },
-      models: {
-        mode: "merge",
-        providers: {
-          mock: {
-            baseUrl: `http://127.0.0.1:${modelPort}/v1`,
-            apiKey: CANARIES.apiKey,
-            headers: { "x-canary": CANARIES.header },
-            api: "openai-completions",
-            models: [model],
-          },
-        },
-      },
-      plugins:
-        plugin === undefined
-          ? {}
-          : {
-              allow: ["contextwire"],
-              load: { paths: [join(folder, "plugin")] },
-              slots: { contextEngine: "contextwire" },
-              entries: { contextwire: { enabled: true, config: plugin } },
-            },
-    };
+    const config = configOf(this.options, { home: this.home, port: this.port });
     writeFileSync(join(this.home, "openclaw.json"), JSON.stringify(config, null, 2));
   }
 }
