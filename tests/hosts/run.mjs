@@ -132,8 +132,11 @@ async function gateway(names) {
 
 async function measure() {
   const { node, env } = hostEnvironment();
-  const child = spawn(node, ["tests/hosts/measure/turns.ts"], { cwd: repository, env, stdio: "inherit" });
-  process.exitCode = await new Promise((done) => child.on("exit", (status) => done(status ?? 1)));
+  for (const what of ["view", "turns"]) {
+    const child = spawn(node, [`tests/hosts/measure/${what}.ts`], { cwd: repository, env, stdio: "inherit" });
+    const code = await new Promise((done) => child.on("exit", (status) => done(status ?? 1)));
+    if (code !== 0) process.exitCode = 1;
+  }
 }
 
 const [task, ...names] = process.argv.slice(2);

@@ -6,9 +6,9 @@ import { type Item, List, itemOf } from "./list.ts";
 import { sameJson } from "./same_json.ts";
 
 /** How long one slice may compute, in milliseconds. */
-const SLICE_MS = 4;
+const SLICE_MS = 2;
 /** How often the clock is looked at, in messages. */
-const LOOK_EVERY = 32;
+const LOOK_EVERY = 16;
 
 /** The digested list of messages. What equals a message of `before` at the same place is taken over from there. */
 export async function digestView(messages: readonly unknown[], before: List): Promise<List> {
