@@ -21,7 +21,8 @@ let gateway: Gateway;
 before(async () => {
   await engine.start();
   await relay.listen();
-  gateway = new Gateway({ folder, modelPort: await model.listen(), plugin: { target: `unix:${relay.socket}` } });
+  const plugin = { target: `unix:${relay.socket}` };
+  gateway = new Gateway({ folder, modelPort: await model.listen(), plugin, keepRecentTokens: 4000 });
   await gateway.start();
 });
 

@@ -12,7 +12,7 @@ export const CANARIES = {
 
 /** The whole configuration. */
 export function configOf(options: GatewayOptions, { home, port }: { home: string; port: number }): object {
-  const { plugin, modelPort, contextWindow = 64_000, folder } = options;
+  const { plugin, modelPort, contextWindow = 64_000, keepRecentTokens, folder } = options;
   return {
     logging: { file: join(folder, "openclaw.log") },
     gateway: {
@@ -30,7 +30,7 @@ export function configOf(options: GatewayOptions, { home, port }: { home: string
         model: { primary: "mock/mock-1" },
         skipBootstrap: true,
         // A scripted model writes no summaries that would pass.
-        compaction: { qualityGuard: { enabled: false }, keepRecentTokens: 4000 },
+        compaction: { qualityGuard: { enabled: false }, ...(keepRecentTokens === undefined ? {} : { keepRecentTokens }) },
       },
     },
     tools: { toolSearch: false },

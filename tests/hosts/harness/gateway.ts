@@ -20,6 +20,8 @@ export interface GatewayOptions {
   /** `plugins.entries.contextwire.config`; absent: the host's own engine. */
   plugin: Record<string, unknown> | undefined;
   contextWindow?: number;
+  /** What a compaction of the host leaves as it is; absent: the host's default, which short sessions never reach. */
+  keepRecentTokens?: number;
   /** For the gateway's process alone, not for commands. */
   env?: Record<string, string>;
 }
