@@ -1,6 +1,8 @@
-//! Rust files: their length, their first line, and statements that only look like checks.
+//! Source files: their length; and of Rust files their first line, and statements that only look like checks.
 
-use super::{Text, none, rust_texts};
+use std::path::Path;
+
+use super::{Text, none, rust_texts, texts};
 
 const MAX_LINES: usize = 400;
 const MAX_LIB_LINES: usize = 100;
@@ -17,6 +19,22 @@ fn rust_files_are_short_enough_to_be_about_one_thing() {
         (lines > limit).then(|| format!("{}: {lines} lines, at most {limit}", text.path))
     };
     let problems: Vec<String> = rust_texts().filter_map(|text| over(&text)).collect();
+    none("These files want to be split by concept", &problems);
+}
+
+#[test]
+fn typescript_files_are_short_enough_to_be_about_one_thing() {
+    let is_typescript = |text: &Text| {
+        let extension = Path::new(&text.path).extension();
+        extension.is_some_and(|extension| extension == "ts" || extension == "mjs")
+    };
+    let files: Vec<Text> = texts().into_iter().filter(is_typescript).collect();
+    assert!(!files.is_empty(), "there are such files");
+    let over = |text: &Text| {
+        let lines = text.body.lines().count();
+        (lines > MAX_LINES).then(|| format!("{}: {lines} lines, at most {MAX_LINES}", text.path))
+    };
+    let problems: Vec<String> = files.iter().filter_map(over).collect();
     none("These files want to be split by concept", &problems);
 }
 

@@ -3,6 +3,7 @@
 mod buf;
 mod gate;
 mod group;
+mod hosts;
 mod plan;
 mod python;
 mod report;
@@ -30,8 +31,12 @@ struct Cli {
 enum Task {
     /// What a change has to pass: format, lints, docs, protocol, tests
     Ci,
-    /// All of `ci` with 2000 cases a property, then the benchmarks
+    /// All of `ci` with 2000 cases a property, then the benchmarks and the real hosts
     Full,
+    /// The TypeScript packages and the OpenClaw plugin in a real gateway, against a scripted model
+    Hosts,
+    /// The TypeScript packages alone: generated code, types, bundle, unit tests
+    Packages,
     /// Write the golden files anew, from what the code does now
     Golden,
 }
@@ -52,6 +57,8 @@ fn main() -> ExitCode {
     let plan = match task {
         Task::Ci => plan::ci(),
         Task::Full => plan::full(),
+        Task::Hosts => plan::hosts(),
+        Task::Packages => plan::packages(),
         Task::Golden => plan::golden(),
     };
     gate::pass(&runner, plan)

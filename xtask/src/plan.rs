@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::buf;
+use crate::hosts;
 use crate::python;
 use crate::step::Step;
 
@@ -19,10 +20,11 @@ const TESTS: &str = "test --workspace --all-features --no-fail-fast -j2";
 pub(crate) fn ci() -> Vec<Step> {
     let mut steps = checks();
     steps.push(tests());
+    steps.push(hosts::packages());
     steps
 }
 
-/// All of [`ci`] with many more cases a property, then the benchmarks.
+/// All of [`ci`] with many more cases a property, then the benchmarks and the real hosts.
 pub(crate) fn full() -> Vec<Step> {
     let mut steps = checks();
     steps.push(tests().with_env("PROPTEST_CASES", MANY_CASES).within(LONG));
@@ -33,7 +35,20 @@ pub(crate) fn full() -> Vec<Step> {
         )
         .within(LONG),
     );
+    steps.extend(hosts());
     steps
+}
+
+/// The plugin in real hosts, and what it is made of.
+pub(crate) fn hosts() -> Vec<Step> {
+    let mut steps = packages();
+    steps.extend(hosts::gateway());
+    steps
+}
+
+/// The TypeScript packages alone.
+pub(crate) fn packages() -> Vec<Step> {
+    vec![hosts::packages()]
 }
 
 /// Runs the golden tests so that they write their files instead of comparing them.
