@@ -10,6 +10,8 @@ use crate::error::StoreError;
 
 /// The tables of [`crate::Tx`]; part of the first step of every [`Schema`].
 pub const CORE: &str = include_str!("schema.sql");
+/// What the second version of [`CORE`] adds; the step after it, or beside it in a new engine's first.
+pub const CORE_2: &str = include_str!("schema_2.sql");
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 128;
 

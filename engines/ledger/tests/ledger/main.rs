@@ -8,12 +8,14 @@
 mod busy;
 mod delegate;
 mod faults;
+mod host_model;
 mod idm;
 mod kill;
 mod laws;
 mod log;
 mod order;
 mod replicas;
+mod rewind;
 mod sub;
 mod support;
 mod turns;

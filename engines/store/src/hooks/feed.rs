@@ -17,13 +17,18 @@ impl<S: Store> LogHooks<S> {
     /// As [`durable::effect`].
     pub async fn bootstrap(&self, cx: &HookContext, request: Bootstrap) -> Outcome<Bootstrapped> {
         let (attempt, settle) = (self.attempt(cx, &request), self.settle);
+        let is_background = request.background;
         let transcript = request.transcript;
         let work = move |rows: &mut S::Rows| {
             let cx = attempt.context();
             let answer = durable::effect(rows, &attempt, |rows| {
                 let change = durable::log_change(rows, cx)?;
                 let update = log::update(rows, cx, &cx.session.id, &transcript, change)?;
-                log::begin_here(rows, &cx.session.id)?;
+                let epoch = cx.order.map(|order| order.host_epoch);
+                // A host without a process of its own goes on with an upload in the background.
+                if update != LogUpdate::Differs && (epoch.is_some() || !is_background) {
+                    log::begin_here(rows, &cx.session.id, epoch)?;
+                }
                 settle(rows, cx)?;
                 Ok(bootstrapped(update))
             })?;
