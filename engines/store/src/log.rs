@@ -170,6 +170,7 @@ fn arrange(
             Slot::Stored(stored) if moving => rows.put(stored.id, (place, state.chain))?,
             Slot::Stored(_) => {}
             Slot::New(message, marks) => {
+                cx.check()?;
                 rows.insert(session.id, message, marks, (place, state.chain))?;
             }
         }

@@ -257,7 +257,7 @@ async fn play(has_ids: bool, steps: Vec<Step>) {
         left: HashSet::new(),
     };
     for step in steps {
-        model.play(&place, step).await;
+        Box::pin(model.play(&place, step)).await;
         model.check(&place);
     }
 }

@@ -35,7 +35,7 @@ impl<S: Store> LogHooks<S> {
             log::tell(rows, cx, Some(transcript.state()))?;
             Ok(answer)
         };
-        self.store.write(cx, work).await
+        self.bring(cx, work).await
     }
 
     /// Follows the LOG after a turn.
@@ -57,7 +57,7 @@ impl<S: Store> LogHooks<S> {
             })?;
             log::tell(rows, cx, Some(transcript.state()))
         };
-        self.store.write(cx, work).await
+        self.bring(cx, work).await
     }
 
     /// Stores a message.
@@ -86,14 +86,14 @@ impl<S: Store> LogHooks<S> {
         cx: &HookContext,
         request: IngestBatch,
     ) -> Outcome<IngestedBatch> {
-        let mut messages = request.messages.iter();
-        if let Some(index) = messages.position(|message| message.omitted().is_some()) {
-            return Err(EngineError::rejected(format!(
-                "the body of message {index} did not travel"
-            )));
-        }
         let attempt = self.attempt(cx, &request);
         let act = move |rows: &mut S::Rows, cx: &HookContext| {
+            let mut messages = request.messages.iter();
+            if let Some(index) = messages.position(|message| message.omitted().is_some()) {
+                return Err(EngineError::rejected(format!(
+                    "the body of message {index} did not travel"
+                )));
+            }
             let mut ingested_count = 0;
             for message in &request.messages {
                 let heartbeat = request.is_heartbeat;
