@@ -22,6 +22,7 @@ mod hooks;
 pub mod log;
 #[cfg(any(test, feature = "testing"))]
 mod memory;
+mod probe;
 mod reader;
 mod sqlite;
 mod store;
