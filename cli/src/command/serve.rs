@@ -68,6 +68,7 @@ pub struct ServeArgs {
 /// When an address cannot be listened on, or a listener fails.
 pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     log::start(args.log, &args.log_filter)?;
+    contextwire_server::survive_file_limit();
     let built = args.engine.build(args.store.as_deref(), &args.summarizer)?;
     let mut server = Server::new(built.engine).options(options(&args));
     if let Some(admin) = built.admin {
