@@ -189,6 +189,20 @@ async fn e_tim_04_an_effect_that_happened_all_the_same_is_told_as_the_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn r1_5_an_engine_that_has_committed_and_is_silent_is_never_said_to_have_had_no_effect() {
+    let (engine, place) = (Odd::new(), Place::new());
+    let _running = place.serve(engine.clone()).await;
+    let channel = channel(&place.target());
+    let hook = Hook::AfterTurn;
+    let first = framed(hook, &start(hook, HookId::mint(), 1, "committed"));
+    let mut stream = RawHook::start(&channel, hook, first).await;
+    engine.gate.arrived(1).await;
+    stream.cancel(v1::CancelReason::CallerAbort).await;
+    let unknown = (Code::DeadlineExceeded, Some(Reason::DeadlineExceeded));
+    assert_eq!(refusal(&stream.failure().await), unknown);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn e_tim_06_a_cancel_after_the_result_is_ignored() {
     let (engine, place) = (Odd::new(), Place::new());
     let _running = place.serve(engine.clone()).await;

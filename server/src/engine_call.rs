@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use contextwire_engine::{
     AnyEngine, Cancellation, Effect, EngineError, ErrorKind, Hook, HookContext, Host,
@@ -27,6 +28,9 @@ use crate::mirror::MirrorKey;
 use crate::refuse;
 use crate::shared::Shared;
 
+/// How much longer an engine is waited for that committed before it was told to stop; with the first
+/// half of the grace still within it (R1.5).
+const COMMIT_GRACE: Duration = Duration::from_millis(400);
 /// Reports of progress that may wait to be sent; more are dropped.
 const PROGRESS: usize = 16;
 
@@ -114,9 +118,17 @@ struct Watch<'a, H: StreamingHook> {
     frames: &'a mut Frames<H>,
     stop: StopOnDrop,
     /// When an engine that was told to stop is not waited for any more.
-    give_up: Option<Instant>,
+    give_up: Option<GiveUp>,
     log_desk: LogDesk,
     host_desk: HostDesk,
+}
+
+/// When an engine that was told to stop is given up.
+#[derive(Clone, Copy)]
+struct GiveUp {
+    at: Instant,
+    /// Whether it got more time already, to answer what it has committed.
+    is_last: bool,
 }
 
 /// What an engine at work wants of its stream.
@@ -129,7 +141,7 @@ struct Asks {
 impl<H: StreamingHook> Watch<'_, H> {
     async fn until_done<T>(&mut self, mut task: AtWork<T>, mut asks: Asks) -> Result<T, Status> {
         loop {
-            let give_up = self.give_up;
+            let give_up = self.give_up.map(|give_up| give_up.at);
             tokio::select! {
                 biased;
                 done = &mut task => return finished(H::HOOK, done, give_up.is_some()),
@@ -144,9 +156,24 @@ impl<H: StreamingHook> Watch<'_, H> {
                     self.frames.send(EngineFrame::Progress(report, None)).await;
                 }
                 () = sleep_until(give_up.unwrap_or_else(Instant::now)), if give_up.is_some() => {
-                    return Err(refuse::cancelled(H::HOOK));
+                    self.overdue()?;
                 }
             }
+        }
+    }
+
+    /// An engine that does not stop: one that has not committed by now will not, since it was told
+    /// to stop before. One that has is waited for, and if its answer does not come in time either,
+    /// nobody can say what became of the call.
+    fn overdue(&mut self) -> Result<(), Status> {
+        match &mut self.give_up {
+            Some(give_up) if self.stop.0.is_committed() && !give_up.is_last => {
+                give_up.at += COMMIT_GRACE;
+                give_up.is_last = true;
+                Ok(())
+            }
+            _ if self.stop.0.is_committed() => Err(refuse::deadline(H::HOOK)),
+            _ => Err(refuse::cancelled(H::HOOK)),
         }
     }
 
@@ -177,8 +204,10 @@ impl<H: StreamingHook> Watch<'_, H> {
         }
         self.stop.0.cancel();
         self.host_desk.given_up();
-        self.give_up
-            .get_or_insert_with(|| Instant::now() + limits::CANCEL_GRACE / 2);
+        self.give_up.get_or_insert_with(|| GiveUp {
+            at: Instant::now() + limits::CANCEL_GRACE / 2,
+            is_last: false,
+        });
         Ok(())
     }
 

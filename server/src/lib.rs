@@ -37,4 +37,4 @@ pub use contextwire_proto::edge::UnknownFields;
 pub use listen::{Listen, ListenError};
 pub use options::ServerOptions;
 pub use server::{BoundServer, ServeError, Server};
-pub use signal::stop_signal;
+pub use signal::{stop_signal, survive_file_limit};

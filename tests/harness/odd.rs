@@ -16,7 +16,7 @@ use super::Gate;
 #[derive(Clone, Debug)]
 pub(crate) struct Odd {
     pub(crate) seen: RecordingEngine,
-    /// Where calls of the session `held` wait, and where those of `finishes` arrive.
+    /// Where calls of the sessions `held` and `committed` wait, and where those of `finishes` arrive.
     pub(crate) gate: Gate,
     /// Why its calls to hosts failed.
     pub(crate) refused: Arc<Mutex<Vec<String>>>,
@@ -35,6 +35,10 @@ impl Odd {
         match cx.session.id.as_str() {
             "panics" => panic!("as the test wants"),
             "held" => self.gate.pass().await,
+            "committed" => {
+                cx.cancellation.commit().unwrap();
+                self.gate.pass().await;
+            }
             "calls" => self.call_the_host(cx).await,
             "asks" => drop(cx.log.fetch().await),
             "finishes" => self.finish(cx).await,

@@ -48,7 +48,7 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
         bench.says(format!("a session of {length} messages"));
         costs.push((
             *length,
-            measure(*length, bench.effort.pick(TURNS, 8)).await?,
+            Box::pin(measure(*length, bench.effort.pick(TURNS, 8))).await?,
         ));
     }
     let mut rows = Rows::of(GROUP.name);
@@ -188,7 +188,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_short_session_has_every_number() {
-        let costs = measure(30, 3).await.unwrap();
+        let costs = Box::pin(measure(30, 3)).await.unwrap();
         for number in [
             costs.commit,
             costs.index,

@@ -9,7 +9,9 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use contextwire_client::{AdminClient, EngineClient, ServedBy, Target};
-use contextwire_engine::{Assemble, Session as SessionOfCall, SessionId, StoredLog, Transcript};
+use contextwire_engine::{
+    Assemble, Session as SessionOfCall, SessionId, StoredLog, Transcript, TranscriptState,
+};
 use contextwire_proto::Reason;
 use contextwire_store::StoreFile;
 
@@ -274,6 +276,11 @@ fn report(id: &SessionId, messages: &Messages, log: &StoredLog) -> AuditReport {
         Finding::Doubled { place } => of_log("doubled", place),
         Finding::Foreign { place } => of_log("foreign", place),
     };
+    let findings: Vec<AuditFinding> = findings
+        .into_iter()
+        .filter_map(named)
+        .chain(other_total(log))
+        .collect();
     AuditReport {
         session: id.to_string(),
         messages: recorded.len() as u64,
@@ -281,8 +288,24 @@ fn report(id: &SessionId, messages: &Messages, log: &StoredLog) -> AuditReport {
         provisional: log.total.count.saturating_sub(log.placed.count),
         lines_skipped: 0,
         ok: findings.is_empty(),
-        findings: findings.into_iter().filter_map(named).collect(),
+        findings,
     }
+}
+
+/// Whether the log says of itself what its entries make: their count and chain at its end, and at
+/// the end of what the host's log placed.
+fn other_total(log: &StoredLog) -> Option<AuditFinding> {
+    let mut state = TranscriptState::EMPTY;
+    let mut has_placed = log.placed == state;
+    for entry in &log.entries {
+        state = state.then(entry.digest);
+        has_placed |= log.placed == state;
+    }
+    (state != log.total || !has_placed).then(|| AuditFinding {
+        kind: "total".to_owned(),
+        entry: "the log's own count and chain are not those of its entries".to_owned(),
+        ..AuditFinding::default()
+    })
 }
 
 fn item(message: &ContextMessage) -> Item {

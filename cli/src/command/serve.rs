@@ -37,6 +37,7 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     let file = loaded.file().map(|path| path.display().to_string());
     let config = loaded.into_config(&SECTIONS)?;
     log::start(config.log_format, config.log_filter())?;
+    contextwire_server::survive_file_limit();
     let engine = &config.engine;
     let built = engine
         .choice

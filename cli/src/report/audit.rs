@@ -29,7 +29,8 @@ pub struct AuditReport {
 /// One thing that is not as it should be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AuditFinding {
-    /// `missing`, `changed`, `out of order`, `doubled`, or `foreign`.
+    /// `missing`, `changed`, `out of order`, `doubled`, `foreign`, `differs`, or `total`: what the
+    /// log says of itself is not what its entries make.
     pub kind: String,
     /// Lineage id, else the start of the message's digest.
     pub entry: String,

@@ -1,6 +1,7 @@
 //! What accompanies every hook: session, budget, cancellation, progress.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,9 +16,19 @@ use crate::host_log::HostLog;
 use crate::ids::{HookId, Session};
 use crate::order::{Order, Reply};
 
-/// Whether somebody asked the engine to stop.
+/// Nobody asked to stop, and the effect did not happen.
+const OPEN: u8 = 0;
+/// Somebody asked to stop before the effect.
+const STOPPED: u8 = 1;
+/// The effect happens, whoever asks to stop now.
+const COMMITTED: u8 = 2;
+
+/// Whether somebody asked the engine to stop, and whether that still prevents its effect (R1.5).
 #[derive(Clone, Debug, Default)]
-pub struct Cancellation(CancellationToken);
+pub struct Cancellation {
+    token: CancellationToken,
+    stage: Arc<AtomicU8>,
+}
 
 impl Cancellation {
     /// One that nobody has triggered.
@@ -27,17 +38,48 @@ impl Cancellation {
 
     /// Asks to stop; never undone.
     pub fn cancel(&self) {
-        self.0.cancel();
+        let _was_open = self.pass(STOPPED).is_ok();
+        self.token.cancel();
     }
 
     /// Whether it was triggered.
     pub fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
+        self.token.is_cancelled()
     }
 
     /// Ends when it is triggered.
     pub async fn cancelled(&self) {
-        self.0.cancelled().await;
+        self.token.cancelled().await;
+    }
+
+    /// Says that the effect happens now. An engine calls it last before its store commits, and gives
+    /// up on an error: so a host is never told that what did happen did not.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Cancelled`] when somebody asked to stop before.
+    pub fn commit(&self) -> Result<(), EngineError> {
+        if self.is_cancelled() || self.pass(COMMITTED) == Err(STOPPED) {
+            return Err(EngineError::cancelled());
+        }
+        Ok(())
+    }
+
+    /// Whether the effect happens or happened, as far as the engine said.
+    pub fn is_committed(&self) -> bool {
+        self.stage.load(Ordering::SeqCst) == COMMITTED
+    }
+
+    fn pass(&self, stage: u8) -> Result<u8, u8> {
+        let order = Ordering::SeqCst;
+        self.stage.compare_exchange(OPEN, stage, order, order)
+    }
+
+    /// One that is triggered with this one, for work that is not the call's effect.
+    fn child(&self) -> Self {
+        Self {
+            token: self.token.child_token(),
+            stage: Arc::default(),
+        }
     }
 }
 
@@ -192,6 +234,16 @@ impl HookContext {
         }
     }
 
+    /// The same call for work that is not its effect, such as a claim or the host's log: committing
+    /// it leaves the effect open.
+    #[must_use]
+    pub fn aside(&self) -> Self {
+        Self {
+            cancellation: self.cancellation.child(),
+            ..self.clone()
+        }
+    }
+
     /// Says something beside the answer: late hooks, the stored log.
     pub fn note(&self, note: impl FnOnce(&mut Reply)) {
         note(&mut self.reply.lock().unwrap_or_else(PoisonError::into_inner));
@@ -236,5 +288,22 @@ mod tests {
         let cx = HookContext::new(cx.session, Duration::from_secs(5));
         cx.cancellation.cancel();
         assert!(cx.check().is_err());
+    }
+
+    #[test]
+    fn r1_5_what_is_stopped_is_not_committed_and_what_is_committed_is_not_stopped() {
+        let stopped = Cancellation::new();
+        stopped.cancel();
+        assert!(stopped.commit().is_err() && !stopped.is_committed());
+        let committed = Cancellation::new();
+        committed.commit().unwrap();
+        committed.cancel();
+        assert!(committed.is_committed());
+        assert!(committed.commit().is_err(), "a second effect would be new");
+        let parent = Cancellation::new();
+        parent.child().commit().unwrap();
+        assert!(!parent.is_committed());
+        parent.cancel();
+        assert!(parent.child().commit().is_err());
     }
 }

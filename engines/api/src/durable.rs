@@ -8,7 +8,8 @@
 //! nothing through [`notice`] and [`read`].
 //!
 //! Nothing here does I/O or reads a clock. What an `Err` leaves behind is rolled back with the
-//! transaction, so a refused call changes nothing.
+//! transaction, so a refused call changes nothing; the tombstones that it brings are recorded by
+//! [`refused`] after that.
 //!
 //! ```
 //! use contextwire_engine::durable::{self, Attempt, Ledger, UnixMillis};
@@ -41,8 +42,8 @@ mod order;
 mod preparation;
 
 pub use answer::Answer;
-pub use claim::{Begun, Lease, begin, finish, release};
-pub use effect::{Attempt, Debt, effect, notice, read};
+pub use claim::{Begun, LONGEST_LEASE, Lease, begin, finish, release};
+pub use effect::{Attempt, Debt, effect, notice, read, refused};
 pub use fingerprint::{Fingerprint, Keyed};
 pub use ledger::{KeyName, KeyRecord, KeyState, Ledger, UnixMillis};
 #[cfg(any(test, feature = "testing"))]

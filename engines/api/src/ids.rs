@@ -93,6 +93,13 @@ impl HookId {
                 len: text.len(),
             })
     }
+
+    /// Whether the host minted this id before the other one, by what the two say themselves: false
+    /// where one of them is of a kind without a time.
+    pub fn was_minted_before(self, other: Self) -> bool {
+        let timed = |id: Self| id.0.get_version_num() == 7;
+        timed(self) && timed(other) && self < other
+    }
 }
 
 impl fmt::Display for HookId {

@@ -190,8 +190,8 @@ impl ContextEngine for LedgerEngine {
     }
 
     /// Nothing is held for a single host.
-    async fn dispose(&self, _: &HookContext, _: Dispose) -> Result<(), EngineError> {
-        Ok(())
+    async fn dispose(&self, cx: &HookContext, _: Dispose) -> Result<(), EngineError> {
+        self.hooks.attend(cx).await
     }
 }
 

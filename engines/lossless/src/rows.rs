@@ -10,7 +10,7 @@ mod text;
 use contextwire_engine::durable::Ledger;
 use contextwire_engine::tokens::{ModelFamily, estimate_message};
 use contextwire_engine::{Digest, EntryId, Message, SessionId};
-use contextwire_store::{CORE, LogRows, Outcome, Schema};
+use contextwire_store::{CORE, CORE_2, LogRows, Outcome, Schema};
 
 #[cfg(any(test, feature = "testing"))]
 pub use memory::{MemoryStore, PlannedRows};
@@ -23,7 +23,7 @@ use crate::span::Span;
 pub const SCHEMA: Schema = Schema {
     application_id: 0x4357_4c4c,
     engine: "lossless",
-    steps: &[&[CORE, include_str!("rows/schema.sql")]],
+    steps: &[&[CORE, CORE_2, include_str!("rows/schema.sql")]],
     weigh: |message| Some(weigh(message)),
 };
 

@@ -7,9 +7,12 @@ use contextwire_engine::Message;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::error::StoreError;
+use crate::probe::{self, Identity};
 
 /// The tables of [`crate::Tx`]; part of the first step of every [`Schema`].
 pub const CORE: &str = include_str!("schema.sql");
+/// What the second version of [`CORE`] adds; the step after it, or beside it in a new engine's first.
+pub const CORE_2: &str = include_str!("schema_2.sql");
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 128;
 
@@ -61,6 +64,7 @@ pub fn open(
 ) -> Result<Connection, StoreError> {
     if what_for == Use::Write {
         create_private(path).map_err(|error| StoreError::open(path, error))?;
+        refuse_foreign(path, schema)?;
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |error| StoreError::open(path, error);
@@ -73,29 +77,69 @@ pub fn open(
     Ok(connection)
 }
 
-/// Opens the file of another process for reading, and refuses what is none of these. Answers with
-/// the schema that it has.
-pub(crate) fn open_read_only(
-    path: &Path,
-    schemas: &[Schema],
-) -> Result<(Connection, Schema), StoreError> {
+/// A file opened for reading.
+pub(crate) struct ReadOnly {
+    pub(crate) connection: Connection,
+    /// The schema that it has.
+    pub(crate) schema: Schema,
+    /// Whether it is right only as long as nobody opens the file to write.
+    pub(crate) is_still: bool,
+}
+
+/// Opens the file of another process for reading, and refuses what is none of these. A file that
+/// nobody has open is read as it lies: nothing is left beside it, and its folder may be read-only.
+pub(crate) fn open_read_only(path: &Path, schemas: &[Schema]) -> Result<ReadOnly, StoreError> {
     let failed = |error| StoreError::open(path, error);
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    std::fs::metadata(path).map_err(|error| StoreError::open(path, error))?;
+    let is_still = !probe::log_beside(path).exists();
+    let connection = if is_still {
+        probe::as_it_lies(path)
+    } else {
+        probe::beside_writers(path)
+    };
+    let connection = connection.map_err(failed)?;
     connection
         .busy_timeout(Duration::from_secs(5))
         .map_err(failed)?;
-    let id: i32 = connection
-        .pragma_query_value(None, "application_id", |row| row.get(0))
-        .map_err(failed)?;
-    let Some(schema) = schemas.iter().find(|schema| schema.application_id == id) else {
+    let said = Identity::read(&connection).map_err(failed)?;
+    let is_its = |schema: &&Schema| schema.application_id == said.application_id;
+    let Some(schema) = schemas.iter().find(is_its) else {
         return Err(foreign(
             path,
             schemas.first().map_or("any", |schema| schema.engine),
         ));
     };
-    refuse_newer(version(&connection).map_err(failed)?, schema, path)?;
-    Ok((connection, *schema))
+    refuse_newer(said.version, schema, path)?;
+    Ok(ReadOnly {
+        connection,
+        schema: *schema,
+        is_still,
+    })
+}
+
+/// Refuses the file of something else before anything is done to it: even its journal's mode would
+/// stay another one.
+fn refuse_foreign(path: &Path, schema: &Schema) -> Result<(), StoreError> {
+    let failed = |error| StoreError::open(path, error);
+    if std::fs::metadata(path).map_or(0, |file| file.len()) == 0 {
+        return Ok(());
+    }
+    let may_have = |said: &Identity| {
+        said.application_id == schema.application_id
+            || (said.application_id == 0 && said.version == 0 && said.is_empty)
+    };
+    let lies = probe::as_it_lies(path).and_then(|file| Identity::read(&file));
+    if may_have(&lies.map_err(failed)?) {
+        return Ok(());
+    }
+    // What is newer waits beside a file that is in use, and in that mode already.
+    if probe::log_beside(path).exists() {
+        let live = probe::beside_writers(path).and_then(|file| Identity::read(&file));
+        if may_have(&live.map_err(failed)?) {
+            return Ok(());
+        }
+    }
+    Err(foreign(path, schema.engine))
 }
 
 fn configure(connection: &Connection, what_for: Use, busy: Duration) -> rusqlite::Result<()> {
@@ -125,18 +169,11 @@ fn migrate(connection: &mut Connection, schema: &Schema, path: &Path) -> Result<
     let tx = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(failed)?;
-    let found = version(&tx).map_err(failed)?;
+    let said = Identity::read(&tx).map_err(failed)?;
+    let found = said.version;
     refuse_newer(found, schema, path)?;
-    let id: i32 = tx
-        .pragma_query_value(None, "application_id", |row| row.get(0))
-        .map_err(failed)?;
-    let is_empty = || {
-        tx.query_row("SELECT count(*) = 0 FROM sqlite_schema", (), |row| {
-            row.get::<_, bool>(0)
-        })
-    };
-    let is_ours = id == schema.application_id && found > 0;
-    let is_new = id == 0 && found == 0 && is_empty().map_err(failed)?;
+    let is_ours = said.application_id == schema.application_id && found > 0;
+    let is_new = said.application_id == 0 && found == 0 && said.is_empty;
     if !is_ours && !is_new {
         return Err(foreign(path, schema.engine));
     }
@@ -159,10 +196,6 @@ fn foreign(path: &Path, engine: &'static str) -> StoreError {
         path: path.to_owned(),
         engine,
     }
-}
-
-fn version(connection: &Connection) -> rusqlite::Result<u32> {
-    connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
 fn refuse_newer(found: u32, schema: &Schema, path: &Path) -> Result<(), StoreError> {
@@ -245,7 +278,7 @@ mod tests {
         drop(old);
         for _ in 0..2 {
             let new = open(&path, &TWO, Use::Write, Duration::ZERO).unwrap();
-            assert_eq!(version(&new).unwrap(), 2);
+            assert_eq!(Identity::read(&new).unwrap().version, 2);
             let rows: i64 = new
                 .query_row(
                     "SELECT count(*) FROM session LEFT JOIN entry ON later LEFT JOIN more ON true",
@@ -286,7 +319,7 @@ mod tests {
         ));
         assert!(open_read_only(&path, &[other]).is_err());
         assert_eq!(
-            open_read_only(&path, &[other, ONE]).unwrap().1.engine,
+            open_read_only(&path, &[other, ONE]).unwrap().schema.engine,
             "first"
         );
     }

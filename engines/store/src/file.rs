@@ -6,8 +6,9 @@ use contextwire_engine::durable::Preparation;
 use contextwire_engine::{Message, SessionId, StoredLog};
 use rusqlite::{OptionalExtension, params};
 
-use crate::connection::{self, Schema};
+use crate::connection::{self, ReadOnly, Schema};
 use crate::error::StoreError;
+use crate::probe;
 use crate::tx::{MESSAGE_COLUMNS, Tx, bounded, read_message};
 
 /// A store's file, open for reading.
@@ -16,20 +17,26 @@ pub struct StoreFile {
     path: PathBuf,
     tx: Tx,
     schema: Schema,
+    is_still: bool,
 }
 
 impl StoreFile {
-    /// Opens the file without changing it.
+    /// Opens the file without changing it, or anything beside it where no engine has it open.
     ///
     /// # Errors
     /// [`StoreError`] when it cannot be read, or has none of these schemas in a version of this
     /// release.
     pub fn open(path: &Path, schemas: &[Schema]) -> Result<Self, StoreError> {
-        let (connection, schema) = connection::open_read_only(path, schemas)?;
+        let ReadOnly {
+            connection,
+            schema,
+            is_still,
+        } = connection::open_read_only(path, schemas)?;
         Ok(Self {
             path: path.to_owned(),
             tx: Tx::new(connection),
             schema,
+            is_still,
         })
     }
 
@@ -66,7 +73,8 @@ impl StoreFile {
     /// The log of a session; `None` where the file does not know it.
     ///
     /// # Errors
-    /// [`StoreError`] when the file cannot be read.
+    /// [`StoreError`] when the file cannot be read, or an engine opens it while it is read as one
+    /// that nobody has open.
     pub fn log(&self, session: &SessionId) -> Result<Option<StoredLog>, StoreError> {
         let snapshot = self
             .tx
@@ -76,6 +84,9 @@ impl StoreFile {
         let log = self.tx.stored_log(session);
         let log = log.map_err(|error| self.failed(error))?;
         snapshot.finish().map_err(|error| self.failed(error))?;
+        if self.is_still && probe::log_beside(&self.path).exists() {
+            return Err(self.failed("an engine opened it meanwhile; try again"));
+        }
         Ok(log)
     }
 

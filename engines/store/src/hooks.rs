@@ -1,20 +1,25 @@
 //! The hooks that feed a log, the same for every engine that keeps one.
 
+mod attend;
 mod claim;
 mod feed;
 
 use std::fmt;
+use std::time::Duration;
 
-use contextwire_engine::durable::{self, Attempt, Debt, Keyed, UnixMillis};
+use contextwire_engine::durable::{self, Attempt, Keyed, UnixMillis};
 use contextwire_engine::{
-    EndSubagent, EngineError, HookContext, PrepareSubagentSpawn, ResolveSubagentSpawn,
-    SpawnPrepared,
+    EndSubagent, ErrorKind, HookContext, PrepareSubagentSpawn, ResolveSubagentSpawn, SpawnPrepared,
 };
 
 use crate::log;
 use crate::store::{Clock, Outcome, Store};
 
+use attend::CatchingUp;
 pub use claim::{Claim, Claimed};
+
+/// How long recording the tombstones of a refused call may take.
+const TOMBSTONES: Duration = Duration::from_secs(5);
 
 /// What an engine does at the end of each transaction in which its log may have changed.
 type Settle<R> = fn(&mut R, &HookContext) -> Outcome<()>;
@@ -25,6 +30,7 @@ pub struct LogHooks<S: Store> {
     store: S,
     clock: Clock,
     settle: Settle<S::Rows>,
+    catching_up: CatchingUp,
 }
 
 impl<S: Store> LogHooks<S> {
@@ -34,6 +40,7 @@ impl<S: Store> LogHooks<S> {
             store,
             clock,
             settle: |_, _| Ok(()),
+            catching_up: CatchingUp::default(),
         }
     }
 
@@ -85,36 +92,45 @@ impl<S: Store> LogHooks<S> {
             log::tell(rows, cx, cx.log_head)?;
             Ok(answer)
         };
-        self.store.write(&cx, work).await
+        self.take_effect(&cx, work).await
     }
 
-    /// What every hook sees to that brings no LOG of its own: an engine whose log is behind the
-    /// host's catches up (R3.3), and what a read owes is recorded before its answer (R7.2).
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn attend(&self, cx: &HookContext) -> Result<(), EngineError> {
-        let seen = cx.clone();
-        let looked = self.store.read(move |rows| {
-            log::tell(rows, &seen, seen.log_head)?;
-            Ok((durable::notice(rows, &seen)?, log::is_behind(rows, &seen)?))
-        });
-        let (debt, behind) = looked.await?;
-        let log = if behind { cx.log.fetch().await } else { None };
-        if debt == Debt::None && log.is_none() {
-            return Ok(());
-        }
-        let (now, owing, settle) = (self.now(), cx.clone(), self.settle);
-        let work = move |rows: &mut S::Rows| {
-            durable::read(rows, &owing, now)?;
-            if let Some(log) = log {
-                let change = durable::log_change(rows, &owing)?;
-                log::update(rows, &owing, &owing.session.id, &log, change)?;
-                settle(rows, &owing)?;
-            }
-            log::tell(rows, &owing, owing.log_head)
+    /// One transaction with the effect of the call in it. A host that takes the call back up to its
+    /// commit is told that it had none (R1.5).
+    async fn take_effect<T: Send + 'static>(
+        &self,
+        cx: &HookContext,
+        work: impl FnOnce(&mut S::Rows) -> Outcome<T> + Send + 'static,
+    ) -> Outcome<T> {
+        let cancellation = cx.cancellation.clone();
+        let committing = move |rows: &mut S::Rows| {
+            let done = work(rows)?;
+            cancellation.commit()?;
+            Ok(done)
         };
-        self.store.write(cx, work).await
+        self.look_after(cx, committing).await
+    }
+
+    /// One transaction, and the tombstones that the call brings also where it is refused (R7.2).
+    async fn look_after<T: Send + 'static>(
+        &self,
+        cx: &HookContext,
+        work: impl FnOnce(&mut S::Rows) -> Outcome<T> + Send + 'static,
+    ) -> Outcome<T> {
+        let done = self.store.write(cx, work).await;
+        let Err(error) = &done else { return done };
+        // A store that cannot be written has room for no tombstone; the host carries it on.
+        if !cx.abandoned_hooks.is_empty() && error.kind() != ErrorKind::Transient {
+            let refused = cx.clone();
+            let apart = HookContext::of_hook(cx.hook_id, cx.session.clone(), TOMBSTONES);
+            let recorded = self
+                .store
+                .write(&apart, move |rows| durable::refused(rows, &refused));
+            if let Err(error) = recorded.await {
+                tracing::warn!(%error, "a refused call's abandoned hooks could not be recorded");
+            }
+        }
+        done
     }
 
     /// Prepares a spawn: durable before the answer (R9.1). `act` is the engine's own part of it.
@@ -136,7 +152,7 @@ impl<S: Store> LogHooks<S> {
             log::tell(rows, cx, cx.log_head)?;
             Ok(answer)
         };
-        self.store.write(cx, work).await
+        self.take_effect(cx, work).await
     }
 
     /// Settles a spawn.
@@ -152,7 +168,7 @@ impl<S: Store> LogHooks<S> {
             settle(rows, cx)?;
             log::tell(rows, cx, cx.log_head)
         };
-        self.store.write(cx, work).await
+        self.take_effect(cx, work).await
     }
 
     /// Takes note of a child's end.
@@ -169,3 +185,6 @@ impl<S: Store> fmt::Debug for LogHooks<S> {
         f.debug_struct("LogHooks").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,7 @@ mod hooks;
 pub mod log;
 #[cfg(any(test, feature = "testing"))]
 mod memory;
+mod probe;
 mod reader;
 mod sqlite;
 mod store;
@@ -29,7 +30,7 @@ mod tx;
 mod writer;
 
 pub use admin::StoreAdmin;
-pub use connection::{CORE, Schema, Use, open, unweighed};
+pub use connection::{CORE, CORE_2, Schema, Use, open, unweighed};
 pub use error::{SqlError, StoreError};
 pub use file::StoreFile;
 pub use hooks::{Claim, Claimed, LogHooks};

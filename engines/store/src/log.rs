@@ -5,6 +5,7 @@
 
 mod commit;
 mod ingest;
+mod locate;
 mod rows;
 mod update;
 
@@ -12,7 +13,7 @@ use contextwire_engine::{EngineError, HookContext, Message, SessionId, Transcrip
 
 pub use commit::commit;
 pub use ingest::ingest;
-pub use rows::{LogRows, Marks, SessionRow, Stored, Turn, Unclaimed};
+pub use rows::{Heard, LogRows, Marks, SessionRow, Stored, Turn, Unclaimed};
 pub use update::{LogUpdate, begin_here, update};
 
 /// How often long work looks whether anybody still waits for it, in entries.
@@ -169,6 +170,7 @@ fn arrange(
             Slot::Stored(stored) if moving => rows.put(stored.id, (place, state.chain))?,
             Slot::Stored(_) => {}
             Slot::New(message, marks) => {
+                cx.check()?;
                 rows.insert(session.id, message, marks, (place, state.chain))?;
             }
         }

@@ -9,13 +9,14 @@ use contextwire_engine::{
     Digest, EngineError, ErrorKind, HookId, Message, SessionId, TranscriptState,
 };
 
-use crate::log::{LogRows, Marks, SessionRow, Stored, Unclaimed};
+use crate::log::{Heard, LogRows, Marks, SessionRow, Stored, Unclaimed};
 
 /// Sessions, entries and records in memory. A clone is an independent copy.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryRows {
     records: MemoryLedger,
     sessions: BTreeMap<SessionId, SessionRow>,
+    heard: BTreeMap<i64, Heard>,
     /// By their number, which is their index.
     entries: Vec<MemoryEntry>,
 }
@@ -106,7 +107,6 @@ impl LogRows for MemoryRows {
             highest: self.records.highest_pair(name)?,
             placed: TranscriptState::EMPTY,
             total: TranscriptState::EMPTY,
-            ingest_floor: 0,
         };
         self.sessions.insert(name.clone(), row.clone());
         Ok(row)
@@ -173,6 +173,52 @@ impl LogRows for MemoryRows {
             stored.entry_id.is_empty() && stored.digest == digest && is_free(stored)
         });
         Ok(Self::first(free))
+    }
+
+    fn uncommitted(
+        &self,
+        session: i64,
+        digest: Digest,
+        limit: usize,
+    ) -> Result<Vec<Stored>, EngineError> {
+        let mut found = self.entries_from(session, 0)?;
+        found.retain(|stored| {
+            stored.entry_id.is_empty() && stored.digest == digest && stored.marks.turn.is_none()
+        });
+        let older = found.len().saturating_sub(limit);
+        Ok(found.split_off(older))
+    }
+
+    fn window(&self, session: i64, place: u64, limit: usize) -> Result<Vec<Stored>, EngineError> {
+        let mut found = self.entries_from(session, place)?;
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    fn has_left(&self, session: i64, entry_id: &str) -> Result<bool, EngineError> {
+        Ok(self
+            .history(session)
+            .iter()
+            .any(|stored| stored.entry_id == entry_id))
+    }
+
+    fn claim(&mut self, session: i64, before: u64) -> Result<(), EngineError> {
+        for entry in &mut self.entries {
+            let stored = &mut entry.stored;
+            if entry.session == session && stored.entry_id.is_empty() && stored.place() < before {
+                stored.marks.ingested = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn heard(&self, session: i64) -> Result<Heard, EngineError> {
+        Ok(self.heard.get(&session).copied().unwrap_or_default())
+    }
+
+    fn put_heard(&mut self, session: i64, heard: &Heard) -> Result<(), EngineError> {
+        self.heard.insert(session, *heard);
+        Ok(())
     }
 
     fn last_of_turn(&self, session: i64, from: u64) -> Result<Option<Stored>, EngineError> {

@@ -15,8 +15,7 @@ CREATE TABLE session (
     -- The same with the provisional tail behind them.
     total        INTEGER NOT NULL,
     total_chain  BLOB NOT NULL,
-    -- Entries before this place were there before the host's process was: an Ingest without an
-    -- entry id never means one of them.
+    -- Not used any more; 0.
     ingest_floor INTEGER NOT NULL,
     UNIQUE (scope, name)
 ) STRICT;
@@ -42,7 +41,7 @@ CREATE TABLE entry (
     -- Empty where the host has none.
     entry_id       TEXT NOT NULL,
     digest         BLOB NOT NULL,
-    -- Whether an Ingest without an entry id meant this entry.
+    -- Whether an Ingest without an entry id meant this entry, or none may any more.
     ingested       INTEGER NOT NULL,
     -- Whether a heartbeat poll brought it.
     heartbeat      INTEGER NOT NULL,

@@ -50,6 +50,12 @@ pub fn unbounded(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
+/// A hook's id in a column; none where the column holds none.
+fn hook(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<HookId>> {
+    let text: Option<String> = row.get(column)?;
+    Ok(text.and_then(|text| HookId::parse(&text).ok()))
+}
+
 fn millis(number: i64) -> UnixMillis {
     UnixMillis(unbounded(number))
 }

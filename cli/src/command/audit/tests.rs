@@ -267,3 +267,26 @@ async fn a_body_that_was_changed_in_the_store_is_found() {
     let found: Vec<_> = report.findings.iter().map(|it| it.kind.as_str()).collect();
     assert_eq!(found, ["changed"]);
 }
+
+#[tokio::test]
+async fn a_total_that_its_entries_do_not_make_is_found() {
+    for forged in [
+        "total_chain = zeroblob(32)",
+        "placed = 1, placed_chain = zeroblob(32)",
+    ] {
+        let (_folder, args) = told(|len| (0..len).collect()).await;
+        assert!(audit(&args).await.unwrap().ok);
+        let file = rusqlite::Connection::open(args.store.as_ref().unwrap()).unwrap();
+        file.execute_batch(&format!("UPDATE session SET {forged}"))
+            .unwrap();
+        drop(file);
+        let report = audit(&args).await.unwrap();
+        let kinds: Vec<_> = report
+            .findings
+            .iter()
+            .map(|found| &found.kind[..])
+            .collect();
+        assert_eq!(kinds, ["total"], "{forged}");
+        assert!(!report.ok);
+    }
+}

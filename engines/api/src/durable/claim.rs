@@ -16,6 +16,10 @@ use crate::ids::HookId;
 /// Shortest and longest wait that a repeated call is told.
 const WAIT: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(2));
 
+/// How long a claim counts at most, whatever its call's budget: a compaction's own deadline and as
+/// much again. A clock that was set back makes no claim last longer either.
+pub const LONGEST_LEASE: Duration = Duration::from_mins(6);
+
 /// Who works on a key, and for how long at most.
 #[derive(Clone, Debug)]
 pub struct Lease {
@@ -25,11 +29,11 @@ pub struct Lease {
 
 impl Lease {
     /// A lease that nobody else holds. Longer than the work can take: the rest of the call's budget
-    /// and some more.
+    /// and some more, up to [`LONGEST_LEASE`].
     pub fn new(length: Duration) -> Self {
         Self {
             holder: HookId::mint().to_string(),
-            length,
+            length: length.min(LONGEST_LEASE),
         }
     }
 }
@@ -112,10 +116,9 @@ pub fn release<L: Ledger + ?Sized, R: Keyed>(
 
 /// Refuses an attempt while another one's claim counts.
 pub(super) fn refuse_while_running(until: UnixMillis, now: UnixMillis) -> Result<(), EngineError> {
-    if now < until {
-        return Err(EngineError::in_progress(
-            until.since(now).clamp(WAIT.0, WAIT.1),
-        ));
+    let left = until.since(now);
+    if left.is_zero() || left > LONGEST_LEASE {
+        return Ok(());
     }
-    Ok(())
+    Err(EngineError::in_progress(left.clamp(WAIT.0, WAIT.1)))
 }

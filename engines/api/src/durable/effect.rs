@@ -66,7 +66,7 @@ pub(super) enum Admission<A> {
 ///
 /// In this order: tombstones for the hooks that the call names as abandoned, STARTED where the call
 /// comes from a prepared child, the key, the hook's own tombstone, the order. To be committed on
-/// `Ok` and rolled back on `Err`.
+/// `Ok` and rolled back on `Err`; [`refused`] follows then.
 ///
 /// # Errors
 /// [`ErrorKind::IdempotencyConflict`], [`ErrorKind::InProgress`], [`ErrorKind::HookClosed`],
@@ -102,6 +102,16 @@ pub fn read<L: Ledger + ?Sized>(
 ) -> Result<(), EngineError> {
     fence::close_abandoned(ledger, cx)?;
     preparation::imply_started(ledger, cx, now, None)
+}
+
+/// Records the tombstones of the hooks that a refused call names as abandoned, and names those that
+/// came too late for one: in a transaction of its own, after that of the call was rolled back and
+/// before the refusal is answered (R7.2).
+///
+/// # Errors
+/// The store's.
+pub fn refused<L: Ledger + ?Sized>(ledger: &mut L, cx: &HookContext) -> Result<(), EngineError> {
+    fence::close_abandoned(ledger, cx)
 }
 
 /// Whether a read has something to record before it may answer.

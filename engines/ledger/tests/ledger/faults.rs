@@ -43,6 +43,46 @@ fn a_database_of_something_else_is_refused_and_left_alone() {
         .query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))
         .unwrap();
     assert_eq!(tables, 1);
+    let mode: String = other
+        .pragma_query_value(None, "journal_mode", |row| row.get(0))
+        .unwrap();
+    assert_eq!(mode, "delete", "not even the mode of its journal");
+}
+
+#[test]
+fn a_database_of_something_else_that_is_in_use_is_refused_too() {
+    let place = Place::new();
+    let other = rusqlite::Connection::open(place.path()).unwrap();
+    other
+        .execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE mine (a)")
+        .unwrap();
+    assert!(matches!(refused(&place), StoreError::Foreign { .. }));
+}
+
+fn beside(place: &Place) -> Vec<std::ffi::OsString> {
+    let folder = place.path().parent().unwrap().to_owned();
+    let files = std::fs::read_dir(folder).unwrap();
+    files.map(|file| file.unwrap().file_name()).collect()
+}
+
+#[tokio::test]
+async fn reading_a_store_that_nobody_has_open_leaves_nothing_beside_it() {
+    let place = Place::new();
+    let engine = place.open();
+    ingest(&engine, entry("a")).await;
+    drop(engine);
+    assert_eq!(place.ids(), ["a"]);
+    assert_eq!(beside(&place), ["ledger.sqlite3"]);
+    // Names that mean something in a URI.
+    let odd = place.path().with_file_name("100% ?#.sqlite3");
+    std::fs::rename(place.path(), &odd).unwrap();
+    let log = open_file(&odd).unwrap().log(&call().session.id).unwrap();
+    assert_eq!(log.unwrap().entries.len(), 1);
+    std::fs::rename(&odd, place.path()).unwrap();
+    // An engine that opens it meanwhile may write what was read.
+    let file = place.file();
+    let _engine = place.open();
+    assert!(file.log(&call().session.id).is_err());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Two hosts on one session: a delayed packet loses, a live host gets on.
 
 use contextwire_engine::durable::Pair;
-use contextwire_engine::{ContextEngine, ErrorKind, HookId, Maintain};
+use contextwire_engine::{ContextEngine, Dispose, ErrorKind, HookId, Maintain};
 
 use super::support::*;
 
@@ -49,6 +49,18 @@ async fn r7_9_the_outbox_is_never_too_late() {
         .unwrap();
     commit(&engine, turn("t", 1, vec![entry("a")])).await;
     assert_eq!(place.ids(), ["b", "a"]);
+}
+
+#[tokio::test]
+async fn r7_2_a_host_that_goes_away_leaves_its_tombstones() {
+    let place = Place::new();
+    let engine = place.open();
+    let late = call();
+    let mut leaving = call();
+    leaving.abandoned_hooks = vec![late.hook_id];
+    engine.dispose(&leaving, Dispose::default()).await.unwrap();
+    let refused = engine.maintain(&late, Maintain::default()).await;
+    assert_eq!(kind(refused), ErrorKind::HookClosed);
 }
 
 #[tokio::test]

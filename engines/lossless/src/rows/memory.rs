@@ -7,7 +7,7 @@ use contextwire_engine::durable::{
     KeyName, KeyRecord, Ledger, Pair, Preparation, Stage, UnixMillis,
 };
 use contextwire_engine::{Digest, EngineError, HookContext, HookId, Message, SessionId};
-use contextwire_store::log::{Marks, Stored, Unclaimed};
+use contextwire_store::log::{Heard, Marks, Stored, Unclaimed};
 use contextwire_store::{LogRows, MemoryRows, Outcome, SessionRow, Store};
 
 use super::text::text_of;
@@ -281,6 +281,35 @@ impl LogRows for PlannedRows {
         unclaimed: Unclaimed,
     ) -> Result<Option<Stored>, EngineError> {
         self.base.first_unclaimed(session, digest, from, unclaimed)
+    }
+
+    fn uncommitted(
+        &self,
+        session: i64,
+        digest: Digest,
+        limit: usize,
+    ) -> Result<Vec<Stored>, EngineError> {
+        self.base.uncommitted(session, digest, limit)
+    }
+
+    fn window(&self, session: i64, place: u64, limit: usize) -> Result<Vec<Stored>, EngineError> {
+        self.base.window(session, place, limit)
+    }
+
+    fn has_left(&self, session: i64, entry_id: &str) -> Result<bool, EngineError> {
+        self.base.has_left(session, entry_id)
+    }
+
+    fn claim(&mut self, session: i64, before: u64) -> Result<(), EngineError> {
+        self.base.claim(session, before)
+    }
+
+    fn heard(&self, session: i64) -> Result<Heard, EngineError> {
+        self.base.heard(session)
+    }
+
+    fn put_heard(&mut self, session: i64, heard: &Heard) -> Result<(), EngineError> {
+        self.base.put_heard(session, heard)
     }
 
     fn last_of_turn(&self, session: i64, from: u64) -> Result<Option<Stored>, EngineError> {

@@ -43,7 +43,8 @@ impl<S: Store> LogHooks<S> {
     {
         let lease = Lease::new(cx.remaining().saturating_add(MARGIN));
         let (begin, held) = (attempt.clone(), lease.clone());
-        let begun = self.store.write(cx, move |rows| {
+        let claiming = cx.aside();
+        let begun = self.look_after(&claiming, move |rows| {
             let begun = durable::begin(rows, &begin, &held)?;
             log::tell(rows, begin.context(), begin.context().log_head)?;
             Ok(begun)
@@ -75,7 +76,7 @@ where
             return Err(EngineError::transient("the claim is settled"));
         };
         let work = move |rows: &mut S::Rows| durable::finish(rows, &attempt, &lease, act);
-        let settled = self.hooks.store.write(cx, work).await;
+        let settled = self.hooks.take_effect(cx, work).await;
         if settled.is_ok() {
             self.held = None;
         }

@@ -17,20 +17,25 @@ impl<S: Store> LogHooks<S> {
     /// As [`durable::effect`].
     pub async fn bootstrap(&self, cx: &HookContext, request: Bootstrap) -> Outcome<Bootstrapped> {
         let (attempt, settle) = (self.attempt(cx, &request), self.settle);
+        let is_background = request.background;
         let transcript = request.transcript;
         let work = move |rows: &mut S::Rows| {
             let cx = attempt.context();
             let answer = durable::effect(rows, &attempt, |rows| {
                 let change = durable::log_change(rows, cx)?;
                 let update = log::update(rows, cx, &cx.session.id, &transcript, change)?;
-                log::begin_here(rows, &cx.session.id)?;
+                let epoch = cx.order.map(|order| order.host_epoch);
+                // A host without a process of its own goes on with an upload in the background.
+                if update != LogUpdate::Differs && (epoch.is_some() || !is_background) {
+                    log::begin_here(rows, &cx.session.id, epoch)?;
+                }
                 settle(rows, cx)?;
                 Ok(bootstrapped(update))
             })?;
             log::tell(rows, cx, Some(transcript.state()))?;
             Ok(answer)
         };
-        self.store.write(cx, work).await
+        self.bring(cx, work).await
     }
 
     /// Follows the LOG after a turn.
@@ -52,7 +57,7 @@ impl<S: Store> LogHooks<S> {
             })?;
             log::tell(rows, cx, Some(transcript.state()))
         };
-        self.store.write(cx, work).await
+        self.bring(cx, work).await
     }
 
     /// Stores a message.
@@ -81,14 +86,14 @@ impl<S: Store> LogHooks<S> {
         cx: &HookContext,
         request: IngestBatch,
     ) -> Outcome<IngestedBatch> {
-        let mut messages = request.messages.iter();
-        if let Some(index) = messages.position(|message| message.omitted().is_some()) {
-            return Err(EngineError::rejected(format!(
-                "the body of message {index} did not travel"
-            )));
-        }
         let attempt = self.attempt(cx, &request);
         let act = move |rows: &mut S::Rows, cx: &HookContext| {
+            let mut messages = request.messages.iter();
+            if let Some(index) = messages.position(|message| message.omitted().is_some()) {
+                return Err(EngineError::rejected(format!(
+                    "the body of message {index} did not travel"
+                )));
+            }
             let mut ingested_count = 0;
             for message in &request.messages {
                 let heartbeat = request.is_heartbeat;

@@ -1,15 +1,16 @@
 //! A closed turn by identity: what the log lacks of it joins the provisional tail, in its order.
 
-use std::collections::HashSet;
+use contextwire_engine::{CommitTurn, EngineError, HookContext, SessionId};
 
-use contextwire_engine::{CommitTurn, EngineError, HookContext, Message, SessionId};
-
-use super::ingest::correct;
-use super::rows::{LogRows, Marks, SessionRow, Stored, Turn, Unclaimed};
+use super::ingest::{correct, has_left};
+use super::locate::{Located, locate};
+use super::rows::{LogRows, Marks, SessionRow, Stored, Turn};
+use super::update::is_outdated;
 use super::{Arrangement, Slot, append, arrange, log_from, opened};
 
 /// Stores the turn. Entries that the log holds already are not doubled, whoever brought them; the
-/// others stand together, behind the turns that began before this one.
+/// others stand together, behind the turns that began before this one. What the LOG showed once and
+/// then left out stays out: the outbox may bring a turn that its host has abandoned (R7.9).
 ///
 /// # Errors
 /// [`contextwire_engine::ErrorKind::Cancelled`], the store's.
@@ -25,6 +26,7 @@ pub fn commit(
         ingested: false,
         heartbeat: request.is_heartbeat,
         turn: None,
+        hook: Some(cx.hook_id),
     };
     let turn = Turn {
         key: request.advancement_key.clone(),
@@ -35,7 +37,9 @@ pub fn commit(
         turn: Some(turn.clone()),
         ..marks
     };
-    let entries = locate(rows, cx, &mut session, &request.messages, &turn)?;
+    let mut entries = locate(rows, &session, &request.messages)?;
+    take_up(rows, cx, &mut session, &entries, &turn)?;
+    drop_abandoned(rows, cx, &session, &mut entries)?;
     let missing = entries.iter().filter(|entry| entry.known.is_none()).count();
     if missing == 0 {
         return Ok(());
@@ -53,46 +57,57 @@ pub fn commit(
     arrange(rows, cx, &mut session, &arrangement)
 }
 
-/// Finds each message of the turn in the log, and marks what is found as part of it.
-fn locate<'m>(
+/// Marks what is found as part of the turn, and brings what is found in the tail up to the turn's
+/// own words.
+fn take_up(
     rows: &mut (impl LogRows + ?Sized),
     cx: &HookContext,
     session: &mut SessionRow,
-    messages: &'m [Message],
+    entries: &[Located<'_>],
     turn: &Turn,
-) -> Result<Vec<Entry<'m>>, EngineError> {
-    let mut entries: Vec<Entry<'m>> = Vec::with_capacity(messages.len());
-    let mut seen = HashSet::new();
-    let mut after = 0;
-    for message in messages {
-        let id = message.entry_id().as_str();
-        if !id.is_empty() && !seen.insert(id) {
-            continue;
+) -> Result<(), EngineError> {
+    for Located { message, known } in entries {
+        let Some(stored) = known else { continue };
+        let mut stored = stored.clone();
+        if stored.marks.turn.is_none() {
+            stored.marks.turn = Some(turn.clone());
+            stored.marks.hook = Some(cx.hook_id);
+            rows.mark(stored.id, &stored.marks)?;
         }
-        let mut known = if id.is_empty() {
-            let digest = message.digest();
-            rows.first_unclaimed(session.id, digest, after, Unclaimed::ByTurn)?
-        } else {
-            rows.by_entry_id(session.id, id)?
-        };
-        if let Some(stored) = &mut known {
-            after = stored.place().saturating_add(1);
-            if stored.marks.turn.is_none() {
-                stored.marks.turn = Some(turn.clone());
-                rows.mark(stored.id, &stored.marks)?;
-            }
-            // The LOG's body is the newer one; what an Ingest brought before the turn closed is not.
-            let is_tail = stored.place() >= session.placed.count;
-            if is_tail && stored.digest != message.digest() {
-                correct(rows, cx, session, stored, message)?;
-            }
+        // The LOG's body is the newer one; what an Ingest brought before the turn closed is not.
+        let is_tail = stored.place() >= session.placed.count;
+        if is_tail && stored.digest != message.digest() {
+            correct(rows, cx, session, &stored, message)?;
         }
-        entries.push(Entry {
-            message,
-            known: known.map(|stored| stored.place()),
-        });
     }
-    Ok(entries)
+    Ok(())
+}
+
+/// Leaves out what the LOG showed once and then left out: with the first message the whole turn.
+///
+/// An entry id says so for ever. Without ids an equal text may be a new message, unless the host
+/// minted this call before its newest LOG.
+fn drop_abandoned(
+    rows: &(impl LogRows + ?Sized),
+    cx: &HookContext,
+    session: &SessionRow,
+    entries: &mut Vec<Located<'_>>,
+) -> Result<(), EngineError> {
+    let is_outdated = is_outdated(rows, session, cx)?;
+    let mut kept = Vec::with_capacity(entries.len());
+    let mut whole = true;
+    for (index, entry) in entries.drain(..).enumerate() {
+        let is_judged =
+            entry.known.is_none() && (is_outdated || !entry.message.entry_id().is_empty());
+        if is_judged && has_left(rows, session, entry.message)? {
+            whole &= index > 0;
+        } else {
+            kept.push(entry);
+        }
+    }
+    kept.retain(|entry| whole || entry.known.is_some());
+    *entries = kept;
+    Ok(())
 }
 
 /// Whether the tail holds a turn that began after this one. Its turns stand in their order, so the
@@ -109,12 +124,6 @@ fn has_later_turn(
     Ok(last.is_some_and(|stored| began_later(&stored.marks, turn)))
 }
 
-/// A message of the turn, and its place in the log where it has one.
-struct Entry<'m> {
-    message: &'m Message,
-    known: Option<u64>,
-}
-
 fn began_later(marks: &Marks, turn: &Turn) -> bool {
     marks
         .turn
@@ -126,7 +135,7 @@ fn began_later(marks: &Marks, turn: &Turn) -> bool {
 /// the first known one, or before the turns that began later.
 fn interleave(
     tail: Vec<Stored>,
-    entries: &[Entry<'_>],
+    entries: &[Located<'_>],
     (turn, marks): (&Turn, &Marks),
     placed: u64,
 ) -> Vec<Slot> {
@@ -136,7 +145,7 @@ fn interleave(
             .iter()
             .position(|slot| matches!(slot, Slot::Stored(stored) if stored.place() == place))
     };
-    let first_known = entries.iter().find_map(|entry| entry.known);
+    let first_known = entries.iter().find_map(Located::place);
     let later = slots
         .iter()
         .position(|slot| began_later(slot.marks(), turn));
@@ -146,7 +155,7 @@ fn interleave(
         None => later.unwrap_or(slots.len()),
     };
     for entry in entries {
-        match entry.known {
+        match entry.place() {
             Some(place) if place < placed => next = 0,
             Some(place) => next = at_place(&slots, place).map_or(next, |at| at + 1),
             None => {

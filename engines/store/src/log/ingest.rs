@@ -3,12 +3,14 @@
 use contextwire_engine::{EngineError, HookContext, Message, SessionId};
 
 use super::rows::{LogRows, Marks, SessionRow, Stored, Unclaimed};
+use super::update::is_outdated;
 use super::{Arrangement, Slot, append, arrange, log_from, opened, state_at};
 
 /// Stores the message. False where the log holds it already.
 ///
 /// A known entry id with another payload replaces the body (R7.10). A message without an id is the
-/// first equal one that no other Ingest meant and that came after the host's process did.
+/// first equal one that no other Ingest meant and that came after the host's process did. A call that
+/// is older than the newest LOG brings back nothing that left the log, and corrects nothing in it.
 ///
 /// # Errors
 /// [`contextwire_engine::ErrorKind::Rejected`] for a message whose body did not travel; the store's.
@@ -26,21 +28,27 @@ pub fn ingest(
     }
     let mut session = opened(rows, session)?;
     let known = if message.entry_id().is_empty() {
-        let (digest, from) = (message.digest(), session.ingest_floor);
-        rows.first_unclaimed(session.id, digest, from, Unclaimed::ByIngest)?
+        rows.first_unclaimed(session.id, message.digest(), 0, Unclaimed::ByIngest)?
     } else {
         rows.by_entry_id(session.id, message.entry_id().as_str())?
     };
     let Some(known) = known else {
+        if has_left(rows, &session, message)? && is_outdated(rows, &session, cx)? {
+            return Ok(false);
+        }
         let marks = Marks {
             ingested: true,
             heartbeat,
             turn: None,
+            hook: Some(cx.hook_id),
         };
         append(rows, &mut session, [(message, marks)])?;
         return Ok(true);
     };
     if known.digest != message.digest() {
+        if known.place() < session.placed.count && is_outdated(rows, &session, cx)? {
+            return Ok(false);
+        }
         correct(rows, cx, &mut session, &known, message)?;
         return Ok(true);
     }
@@ -52,6 +60,20 @@ pub fn ingest(
         rows.mark(known.id, &marks)?;
     }
     Ok(false)
+}
+
+/// Whether a body of this message was stored once and left the log.
+pub(super) fn has_left(
+    rows: &(impl LogRows + ?Sized),
+    session: &SessionRow,
+    message: &Message,
+) -> Result<bool, EngineError> {
+    let id = message.entry_id().as_str();
+    if id.is_empty() {
+        let left = rows.retired(session.id, id, message.digest())?;
+        return Ok(!left.is_empty());
+    }
+    rows.has_left(session.id, id)
 }
 
 /// Puts another body at the place of a known entry; the old one stays as history.

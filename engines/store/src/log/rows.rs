@@ -1,7 +1,7 @@
 //! The rows that a log is made of, as a store offers them inside one transaction.
 
 use contextwire_engine::durable::Pair;
-use contextwire_engine::{Digest, EngineError, Message, SessionId, TranscriptState};
+use contextwire_engine::{Digest, EngineError, HookId, Message, SessionId, TranscriptState};
 
 /// A session as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,19 +14,31 @@ pub struct SessionRow {
     pub placed: TranscriptState,
     /// The same with the provisional tail behind it.
     pub total: TranscriptState,
-    /// Entries before this place are never meant by an Ingest without an entry id.
-    pub ingest_floor: u64,
+}
+
+/// What a session last heard of its host's LOG.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// The newest hook whose LOG became the stored one.
+    pub log: Option<HookId>,
+    /// The epoch of that hook's host, where it has one.
+    pub epoch: Option<u64>,
+    /// The host's process, by its epoch, whose first LOG was imported.
+    pub process: Option<u64>,
 }
 
 /// What an entry was part of, besides the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// An Ingest without an entry id meant it.
+    /// An Ingest without an entry id meant it, or it is older than the host's process: no other
+    /// Ingest means it.
     pub ingested: bool,
     /// A heartbeat poll brought it.
     pub heartbeat: bool,
     /// The turn that committed it.
     pub turn: Option<Turn>,
+    /// The hook that said last that it is there; not those that brought a LOG.
+    pub hook: Option<HookId>,
 }
 
 /// A committed turn, and where it began.
@@ -65,7 +77,7 @@ impl Stored {
 /// Which entries without an entry id may still be meant by a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unclaimed {
-    /// Those that no Ingest meant.
+    /// Those that no Ingest meant, and that are not older than the host's process.
     ByIngest,
     /// Those that no turn committed.
     ByTurn,
@@ -88,7 +100,7 @@ pub trait LogRows {
     /// The store's.
     fn add_session(&mut self, name: &SessionId) -> Result<SessionRow, EngineError>;
 
-    /// Writes where the log ends: `placed`, `total` and `ingest_floor`.
+    /// Writes where the log ends: `placed` and `total`.
     ///
     /// # Errors
     /// The store's.
@@ -135,6 +147,48 @@ pub trait LogRows {
         from: u64,
         unclaimed: Unclaimed,
     ) -> Result<Option<Stored>, EngineError>;
+
+    /// The last `limit` entries without an id that have this digest and that no turn committed, in
+    /// order.
+    ///
+    /// # Errors
+    /// The store's.
+    fn uncommitted(
+        &self,
+        session: i64,
+        digest: Digest,
+        limit: usize,
+    ) -> Result<Vec<Stored>, EngineError>;
+
+    /// Up to `limit` entries of the log from a place on, in order.
+    ///
+    /// # Errors
+    /// The store's.
+    fn window(&self, session: i64, place: u64, limit: usize) -> Result<Vec<Stored>, EngineError>;
+
+    /// Whether a body of this entry id, which is not empty, was stored once and left the log.
+    ///
+    /// # Errors
+    /// The store's.
+    fn has_left(&self, session: i64, entry_id: &str) -> Result<bool, EngineError>;
+
+    /// Marks every entry without an id before this place as meant by an Ingest.
+    ///
+    /// # Errors
+    /// The store's.
+    fn claim(&mut self, session: i64, before: u64) -> Result<(), EngineError>;
+
+    /// What was last heard of the host's LOG.
+    ///
+    /// # Errors
+    /// The store's.
+    fn heard(&self, session: i64) -> Result<Heard, EngineError>;
+
+    /// Writes what was last heard of the host's LOG.
+    ///
+    /// # Errors
+    /// The store's.
+    fn put_heard(&mut self, session: i64, heard: &Heard) -> Result<(), EngineError>;
 
     /// The last entry of a turn at a place not before this one.
     ///

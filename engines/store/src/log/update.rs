@@ -1,13 +1,14 @@
 //! The LOG into the store: its order is the stored log's order, and what it names is moved (R3.2).
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 
 use contextwire_engine::durable::LogChange;
 use contextwire_engine::{
     EngineError, HookContext, Message, SessionId, Transcript, TranscriptState,
 };
 
-use super::rows::{LogRows, Marks, SessionRow, Stored};
+use super::rows::{Heard, LogRows, Marks, SessionRow, Stored};
 use super::{Arrangement, CHECK_EVERY, Slot, arrange, log_from, opened, state_at};
 
 /// What became of a LOG.
@@ -26,6 +27,10 @@ pub enum LogUpdate {
 
 /// Makes the stored log this one, as far as the call may.
 ///
+/// What no LOG ever placed stays behind it as the provisional tail. Only a LOG that may replace
+/// takes entries out of the tail: those that their host said were there before it made this LOG, and
+/// behind whose beginning it has others.
+///
 /// # Errors
 /// [`contextwire_engine::ErrorKind::Cancelled`], the store's.
 pub fn update(
@@ -36,6 +41,7 @@ pub fn update(
     change: LogChange,
 ) -> Result<LogUpdate, EngineError> {
     let mut session = opened(rows, session)?;
+    let change = allowed(rows, &session, cx, change)?;
     let common = common_prefix(rows, &session, log)?;
     if common.count < session.placed.count && change == LogChange::Extend {
         let is_prefix = common == log.state();
@@ -49,15 +55,30 @@ pub fn update(
     let start = usize::try_from(common.count).unwrap_or(usize::MAX);
     let mut slots = Vec::with_capacity(log.len().saturating_sub(start));
     let mut imported = 0;
+    // Up to where the LOG reaches in the tail as it was.
+    let mut reach = if common.count < session.placed.count {
+        u64::MAX
+    } else {
+        0
+    };
     for (index, message) in (0u64..).zip(log.range(start..log.len())) {
         if index.is_multiple_of(CHECK_EVERY) {
             cx.check()?;
         }
-        let slot = slot(rows, &session, &mut pool, message)?;
+        let (slot, place) = slot(rows, &session, &mut pool, message)?;
         imported += u64::from(matches!(slot, Slot::New(..)));
+        reach = reach.max(place);
         slots.push(slot);
     }
-    slots.extend(pool.tail(session.placed.count).map(Slot::Stored));
+    let is_gone = |stored: &Stored| {
+        let hook = stored.marks.hook;
+        change == LogChange::Replace
+            && stored.place() < reach
+            && hook.is_some_and(|hook| hook.was_minted_before(cx.hook_id))
+    };
+    let tail = pool.tail(session.placed.count);
+    slots.extend(tail.filter(|stored| !is_gone(stored)).map(Slot::Stored));
+    hear(rows, &session, cx)?;
     let arrangement = Arrangement {
         from: common,
         slots,
@@ -67,41 +88,97 @@ pub fn update(
     Ok(LogUpdate::Applied { imported })
 }
 
-/// Says that the host's process begins with the log as it is placed now.
+/// Notes that this call's LOG is the newest one.
+fn hear(
+    rows: &mut (impl LogRows + ?Sized),
+    session: &SessionRow,
+    cx: &HookContext,
+) -> Result<(), EngineError> {
+    if is_outdated(rows, session, cx)? {
+        return Ok(());
+    }
+    let heard = Heard {
+        log: Some(cx.hook_id),
+        epoch: cx.order.map(|order| order.host_epoch),
+        ..rows.heard(session.id)?
+    };
+    rows.put_heard(session.id, &heard)
+}
+
+/// Whether a host made this call before the LOG that became the stored one last: what that LOG lacks,
+/// or has otherwise, this call does not bring back (R7.9). Calls of different processes are told
+/// apart by their epochs, since their clocks may differ.
+pub(super) fn is_outdated(
+    rows: &(impl LogRows + ?Sized),
+    session: &SessionRow,
+    cx: &HookContext,
+) -> Result<bool, EngineError> {
+    let Heard { log, epoch, .. } = rows.heard(session.id)?;
+    let epochs = cx.order.map(|order| order.host_epoch).zip(epoch);
+    Ok(match epochs {
+        Some((call, last)) if call != last => call < last,
+        Some(_) | None => log.is_some_and(|log| cx.hook_id.was_minted_before(log)),
+    })
+}
+
+/// What the LOG of this call may do: a delayed one that is older than the stored one only extends it.
+fn allowed(
+    rows: &(impl LogRows + ?Sized),
+    session: &SessionRow,
+    cx: &HookContext,
+    change: LogChange,
+) -> Result<LogChange, EngineError> {
+    let is_delayed = change == LogChange::Replace && is_outdated(rows, session, cx)?;
+    Ok(if is_delayed {
+        LogChange::Extend
+    } else {
+        change
+    })
+}
+
+/// Says that the host's process begins with the log as it is placed now, unless it has begun. A call
+/// whose `epoch` is unknown counts as a new process.
 ///
 /// # Errors
 /// The store's.
 pub fn begin_here(
     rows: &mut (impl LogRows + ?Sized),
     session: &SessionId,
+    epoch: Option<u64>,
 ) -> Result<(), EngineError> {
-    let mut session = opened(rows, session)?;
-    session.ingest_floor = session.placed.count;
-    rows.write_ends(&session)
+    let session = opened(rows, session)?;
+    let heard = rows.heard(session.id)?;
+    if epoch.is_some() && heard.process >= epoch {
+        return Ok(());
+    }
+    rows.claim(session.id, session.placed.count)?;
+    let process = epoch.or(heard.process);
+    rows.put_heard(session.id, &Heard { process, ..heard })
 }
 
-/// The body for a message of the LOG: the one in the log, one that left it, or a new one.
+/// The body for a message of the LOG: the one in the log, one that left it, or a new one; with its
+/// place in the log as it was, or a place behind everything.
 fn slot(
     rows: &(impl LogRows + ?Sized),
     session: &SessionRow,
     pool: &mut Pool,
     message: &Message,
-) -> Result<Slot, EngineError> {
+) -> Result<(Slot, u64), EngineError> {
     if let Some(stored) = pool.take(message) {
-        return Ok(if stored.digest == message.digest() {
+        let place = stored.place();
+        let slot = if stored.digest == message.digest() {
             Slot::Stored(stored)
         } else {
             Slot::New(message.clone(), stored.marks)
-        });
+        };
+        return Ok((slot, place));
     }
-    let history = rows.retired(session.id, message.entry_id().as_str(), message.digest())?;
-    let unused = history
-        .into_iter()
-        .find(|stored| pool.revived.insert(stored.id));
-    Ok(unused.map_or_else(
+    let unused = pool.revive(rows, session, message)?;
+    let slot = unused.map_or_else(
         || Slot::New(message.clone(), Marks::default()),
         Slot::Stored,
-    ))
+    );
+    Ok((slot, u64::MAX))
 }
 
 /// How far the placed log and this one are equal, by a search over their chains.
@@ -129,8 +206,9 @@ fn common_prefix(
 struct Pool {
     entries: Vec<Option<Stored>>,
     by_identity: HashMap<Identity, VecDeque<usize>>,
-    /// Bodies from the history that are in use again.
-    revived: HashSet<i64>,
+    /// Bodies of the history that are not in use again yet, looked up once an identity: of equal
+    /// ones there may be as many as the log is long.
+    history: HashMap<(String, [u8; 32]), VecDeque<Stored>>,
 }
 
 /// R2.3: the entry id, else the digest and which equal one it is.
@@ -161,7 +239,7 @@ impl Pool {
         Self {
             entries,
             by_identity,
-            revived: HashSet::new(),
+            history: HashMap::new(),
         }
     }
 
@@ -169,6 +247,21 @@ impl Pool {
         let identity = Identity::of(message.entry_id().as_str(), message.digest().0);
         let index = self.by_identity.get_mut(&identity)?.pop_front()?;
         self.entries.get_mut(index)?.take()
+    }
+
+    /// The newest body of the history for this message that no other message has yet.
+    fn revive(
+        &mut self,
+        rows: &(impl LogRows + ?Sized),
+        session: &SessionRow,
+        message: &Message,
+    ) -> Result<Option<Stored>, EngineError> {
+        let (id, digest) = (message.entry_id().as_str(), message.digest());
+        let history = match self.history.entry((id.to_owned(), digest.0)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(rows.retired(session.id, id, digest)?.into()),
+        };
+        Ok(history.pop_front())
     }
 
     /// What stays behind as the provisional tail: entries that no LOG ever placed.

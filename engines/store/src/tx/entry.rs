@@ -3,15 +3,15 @@
 use contextwire_engine::{Digest, EngineError, Message, Omitted, SessionId, digest};
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::{Tx, bounded, unbounded};
+use super::{Tx, bounded, hook, unbounded};
 use crate::error::SqlError;
-use crate::log::{LogRows, Marks, SessionRow, Stored, Turn, Unclaimed};
+use crate::log::{Heard, LogRows, Marks, SessionRow, Stored, Turn, Unclaimed};
 
 /// A payload of at least this size is a blob, stored once however many entries have it.
 const BLOB_BYTES: usize = 8 * 1024;
 
 const COLUMNS: &str =
-    "id, place, chain, entry_id, digest, ingested, heartbeat, turn, generation, raw_seq";
+    "id, place, chain, entry_id, digest, ingested, heartbeat, turn, generation, raw_seq, hook";
 
 // Where an order by place is asked for, SQLite would walk the whole log in that order rather than sort
 // the one entry that an index finds; so statements that look for an identity name its index.
@@ -91,6 +91,54 @@ impl LogRows for Tx {
         self.one(which, params![session, digest.0, bounded(from)])
     }
 
+    fn uncommitted(
+        &self,
+        session: i64,
+        digest: Digest,
+        limit: usize,
+    ) -> Result<Vec<Stored>, EngineError> {
+        let mut found = self.all(
+            "session = ?1 AND entry_id = '' AND digest = ?2 AND place IS NOT NULL AND turn IS NULL
+             ORDER BY place DESC LIMIT ?3",
+            params![session, digest.0, rows_of(limit)],
+        )?;
+        found.reverse();
+        Ok(found)
+    }
+
+    fn window(&self, session: i64, place: u64, limit: usize) -> Result<Vec<Stored>, EngineError> {
+        self.all(
+            "session = ?1 AND place >= ?2 ORDER BY place LIMIT ?3",
+            params![session, bounded(place), rows_of(limit)],
+        )
+    }
+
+    fn has_left(&self, session: i64, entry_id: &str) -> Result<bool, EngineError> {
+        let found = self
+            .connection
+            .prepare_cached(
+                "SELECT 1 FROM entry WHERE session = ?1 AND entry_id = ?2 AND place IS NULL",
+            )
+            .and_then(|mut query| query.exists(params![session, entry_id]));
+        Ok(found.map_err(SqlError)?)
+    }
+
+    fn claim(&mut self, session: i64, before: u64) -> Result<(), EngineError> {
+        self.execute(
+            "UPDATE entry SET ingested = 1
+             WHERE session = ?1 AND entry_id = '' AND place < ?2 AND ingested = 0",
+            params![session, bounded(before)],
+        )
+    }
+
+    fn heard(&self, session: i64) -> Result<Heard, EngineError> {
+        self.read_heard(session)
+    }
+
+    fn put_heard(&mut self, session: i64, heard: &Heard) -> Result<(), EngineError> {
+        self.write_heard(session, heard)
+    }
+
     fn last_of_turn(&self, session: i64, from: u64) -> Result<Option<Stored>, EngineError> {
         self.one(
             "entry WHERE session = ?1 AND place >= ?2 AND turn IS NOT NULL
@@ -124,6 +172,7 @@ impl LogRows for Tx {
             ingested,
             heartbeat,
             turn,
+            hook,
         } = marks;
         let payload = message.payload();
         let is_large = payload.len() >= BLOB_BYTES;
@@ -131,8 +180,9 @@ impl LogRows for Tx {
         self.execute(
             "INSERT INTO entry (session, place, chain, entry_id, digest, ingested, heartbeat, turn,
                                 generation, raw_seq, synthetic, omitted_bytes, omitted_sha256, body,
-                                payload, tokens)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                                payload, tokens, hook)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+                     ?17)",
             params![
                 session,
                 bounded(place),
@@ -149,7 +199,8 @@ impl LogRows for Tx {
                 message.omitted().map(|omitted| omitted.sha256),
                 body,
                 (!is_large).then_some(&payload[..]),
-                (self.weigh)(message)
+                (self.weigh)(message),
+                hook.map(|hook| hook.to_string())
             ],
         )
     }
@@ -159,10 +210,11 @@ impl LogRows for Tx {
             ingested,
             heartbeat,
             turn,
+            hook,
         } = marks;
         self.execute(
             "UPDATE entry SET ingested = ?2, heartbeat = ?3, turn = ?4, generation = ?5,
-                    raw_seq = ?6
+                    raw_seq = ?6, hook = ?7
              WHERE id = ?1",
             params![
                 id,
@@ -170,7 +222,8 @@ impl LogRows for Tx {
                 heartbeat,
                 turn.as_ref().map(|turn| &turn.key),
                 turn.as_ref().map(|turn| &turn.generation),
-                turn.as_ref().map(|turn| turn.raw_seq)
+                turn.as_ref().map(|turn| turn.raw_seq),
+                hook.map(|hook| hook.to_string())
             ],
         )
     }
@@ -217,6 +270,11 @@ impl Tx {
     }
 }
 
+/// A number of rows as SQLite has it.
+fn rows_of(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
 fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
     let place = row.get::<_, Option<i64>>("place")?.map(unbounded);
     let turn: Option<String> = row.get("turn")?;
@@ -240,6 +298,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
             ingested: row.get("ingested")?,
             heartbeat: row.get("heartbeat")?,
             turn,
+            hook: hook(row, "hook")?,
         },
     })
 }

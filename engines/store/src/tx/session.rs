@@ -4,17 +4,16 @@ use contextwire_engine::durable::Pair;
 use contextwire_engine::{EngineError, SessionId, TranscriptState};
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::{Tx, bounded, unbounded};
+use super::{Tx, bounded, hook, unbounded};
 use crate::error::SqlError;
-use crate::log::SessionRow;
+use crate::log::{Heard, SessionRow};
 
 impl Tx {
     pub(super) fn read_session(&self, name: &SessionId) -> Result<Option<SessionRow>, EngineError> {
         let found = self
             .connection
             .prepare_cached(
-                "SELECT id, host_epoch, session_seq, placed, placed_chain, total, total_chain,
-                        ingest_floor
+                "SELECT id, host_epoch, session_seq, placed, placed_chain, total, total_chain
                  FROM session WHERE scope = 0 AND name = ?1",
             )
             .and_then(|mut query| query.query_row([name.as_str()], session_row).optional());
@@ -33,22 +32,39 @@ impl Tx {
             highest: None,
             placed: empty,
             total: empty,
-            ingest_floor: 0,
         })
     }
 
     pub(super) fn update_ends(&self, session: &SessionRow) -> Result<(), EngineError> {
         self.execute(
-            "UPDATE session SET placed = ?2, placed_chain = ?3, total = ?4, total_chain = ?5,
-                    ingest_floor = ?6
+            "UPDATE session SET placed = ?2, placed_chain = ?3, total = ?4, total_chain = ?5
              WHERE id = ?1",
             params![
                 session.id,
                 bounded(session.placed.count),
                 session.placed.chain,
                 bounded(session.total.count),
-                session.total.chain,
-                bounded(session.ingest_floor)
+                session.total.chain
+            ],
+        )
+    }
+
+    pub(super) fn read_heard(&self, session: i64) -> Result<Heard, EngineError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT log_hook, log_epoch, process FROM session WHERE id = ?1")
+            .and_then(|mut query| query.query_row([session], heard).optional());
+        Ok(found.map_err(SqlError)?.unwrap_or_default())
+    }
+
+    pub(super) fn write_heard(&self, session: i64, heard: &Heard) -> Result<(), EngineError> {
+        self.execute(
+            "UPDATE session SET log_hook = ?2, log_epoch = ?3, process = ?4 WHERE id = ?1",
+            params![
+                session,
+                heard.log.map(|hook| hook.to_string()),
+                heard.epoch.map(u64::cast_signed),
+                heard.process.map(u64::cast_signed)
             ],
         )
     }
@@ -65,8 +81,20 @@ fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         }),
         placed: state(row, "placed", "placed_chain")?,
         total: state(row, "total", "total_chain")?,
-        ingest_floor: count(row, "ingest_floor")?,
     })
+}
+
+fn heard(row: &Row<'_>) -> rusqlite::Result<Heard> {
+    Ok(Heard {
+        log: hook(row, "log_hook")?,
+        epoch: epoch(row, "log_epoch")?,
+        process: epoch(row, "process")?,
+    })
+}
+
+fn epoch(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
+    let bits: Option<i64> = row.get(column)?;
+    Ok(bits.map(i64::cast_unsigned))
 }
 
 fn state(row: &Row<'_>, number: &str, chain: &str) -> rusqlite::Result<TranscriptState> {

@@ -96,12 +96,15 @@ fn r7_2_a_hook_of_the_predecessor_is_found_from_the_successor() {
 }
 
 #[test]
-fn r7_2_a_refused_call_leaves_no_tombstone_since_the_host_carries_it_on() {
+fn r7_2_a_refused_call_changes_nothing_but_its_tombstones_are_recorded_after_it() {
     let mut ledger = MemoryLedger::new();
     maintain(&mut ledger, &ordered(2, 2), 1).unwrap();
     let before = ledger.clone();
     let mut cx = ordered(1, 1);
-    cx.abandoned_hooks = vec![HookId::mint()];
+    let late = ordered(3, 3);
+    cx.abandoned_hooks = vec![late.hook_id];
     assert!(maintain(&mut ledger, &cx, 2).is_err());
     assert_eq!(ledger, before);
+    ledger.transaction(|tx| refused(tx, &cx)).unwrap();
+    assert_eq!(kind(maintain(&mut ledger, &late, 3)), ErrorKind::HookClosed);
 }

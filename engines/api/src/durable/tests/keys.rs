@@ -219,3 +219,21 @@ fn a_released_key_may_be_claimed_at_once_and_only_its_holder_releases_it() {
 fn lease() -> Lease {
     Lease::new(Duration::from_mins(1))
 }
+
+#[test]
+fn a_claim_counts_for_a_bounded_time_whatever_the_budget_and_the_clock() {
+    let mut ledger = MemoryLedger::new();
+    let (cx, lease) = (call(), Lease::new(Duration::MAX));
+    let claim = |ledger: &mut MemoryLedger, now: UnixMillis| {
+        let attempt = Attempt::new(&cx, &Compact::default(), now);
+        ledger.transaction(|tx| begin(tx, &attempt, &lease))
+    };
+    assert_eq!(claim(&mut ledger, NOW).unwrap(), Begun::Claimed);
+    let running = claim(&mut ledger, NOW.after(LONGEST_LEASE / 2));
+    assert!(matches!(kind(running), ErrorKind::InProgress { .. }));
+    let over = NOW.after(LONGEST_LEASE);
+    assert_eq!(claim(&mut ledger, over).unwrap(), Begun::Claimed);
+    // The clock was set back by more than a claim can last.
+    let before = UnixMillis(over.0 - 3_600_000);
+    assert_eq!(claim(&mut ledger, before).unwrap(), Begun::Claimed);
+}
