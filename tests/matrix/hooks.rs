@@ -38,9 +38,11 @@ impl Gives {
             return Outcome::Engine;
         };
         match hook.profile().fallback {
-            FallbackClass::InProcess | FallbackClass::Neutral => Outcome::InProcess(reason),
+            // These engines own no compaction, so the host's own does it.
+            FallbackClass::InProcess | FallbackClass::Neutral | FallbackClass::LegacyCompaction => {
+                Outcome::InProcess(reason)
+            }
             FallbackClass::Unavailable
-            | FallbackClass::LegacyCompaction
             | FallbackClass::FailSpawn
             | FallbackClass::Outbox
             | FallbackClass::Warn => Outcome::Error(reason),

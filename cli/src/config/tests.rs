@@ -125,7 +125,7 @@ fn every_problem_is_named_at_once_in_the_order_of_the_lines() {
         filter = "a=b=c"
         [engine]
         name = "best"
-        store = "x.db"
+        store = "/"
     "#;
     let loaded = load(file, &[("CONTEXTWIRE_SERVER_SOKET", "/x")]);
     let at = |line: usize| format!("conf/a.toml:{line}");
@@ -177,8 +177,16 @@ fn a_text_that_is_no_toml_still_gives_the_problems_of_its_other_lines() {
 #[test]
 fn what_contradicts_something_is_named() {
     for (file, environment, key) in [
-        ("[engine]\nstore = 'a.db'", None, "engine.store"),
-        ("[summarizer]\nby = 'host'", None, "summarizer.by"),
+        (
+            "[engine]\nname = 'windowed'\nstore = 'a.db'",
+            None,
+            "engine.store",
+        ),
+        (
+            "[engine]\nname = 'windowed'\n[summarizer]\nby = 'host'",
+            None,
+            "summarizer.by",
+        ),
         (
             "[engine]\nname = 'legacy'\n[summarizer]\nwindow = 9",
             None,

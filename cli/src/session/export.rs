@@ -175,7 +175,7 @@ impl<'a> Export<'a> {
             return entry.json.clone();
         }
         let mut json = entry.json.clone();
-        if let Some(kept) = self.first_kept(entry) {
+        if let Some(kept) = self.first_kept(index, entry) {
             json = envelope::with(&json, "firstKeptEntryId", &kept);
         }
         if matches!(entry.kind, Kind::Broken) {
@@ -254,17 +254,19 @@ impl<'a> Export<'a> {
         }
     }
 
-    /// The id for the number by which a list names the first entry that a compaction keeps.
-    fn first_kept(&self, entry: &Entry) -> Option<String> {
+    /// The id for the number by which a list names the first entry that a compaction keeps. A number
+    /// of no entry keeps nothing, and would be another entry's in what is written: a boundary that
+    /// keeps nothing names itself.
+    fn first_kept(&self, index: usize, entry: &Entry) -> Option<String> {
         let (Kind::Compaction { first_kept, .. } | Kind::Reset { first_kept }) = &entry.kind else {
             return None;
         };
         let FirstKept::Position(position) = first_kept else {
             return None;
         };
-        let position = usize::try_from(*position).ok()?;
-        let index = self.session.positions.get(position).copied().flatten()?;
-        Some(self.ids.quoted(index))
+        let position = usize::try_from(*position).unwrap_or(usize::MAX);
+        let found = self.session.positions.get(position).copied().flatten();
+        Some(self.ids.quoted(found.unwrap_or(index)))
     }
 
     /// A record of another host as an entry.

@@ -48,8 +48,8 @@ impl ToolLoop {
         }
     }
 
-    /// How many messages the engine was told of: where [`TurnDelta::told`] begins at the end of the
-    /// turn.
+    /// How many messages the engine was told of: where the `told` of a [`TurnDelta`] begins at the
+    /// end of the turn.
     pub fn told(&self) -> usize {
         usize::try_from(self.told.count).unwrap_or(usize::MAX)
     }

@@ -5,6 +5,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createRegistry, type DescMessage, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
+import { file_contextengine_v1_admin } from "../gen/contextengine/v1/admin_pb.js";
 import { file_contextengine_v1_service } from "../gen/contextengine/v1/service_pb.js";
 import { type Message, MessageSchema } from "../gen/contextengine/v1/message_pb.js";
 import { ageTo, headerOf, messageDigest, sha256 } from "../src/index.ts";
@@ -20,7 +21,8 @@ interface Vector {
   header?: { role: string; timestamp_ms: number | null; tool_call_ids: string[]; tool_result_for: string | null };
 }
 
-const files = createRegistry(...[file_contextengine_v1_service, ...dependencies(file_contextengine_v1_service)]);
+const services = [file_contextengine_v1_service, file_contextengine_v1_admin];
+const files = createRegistry(...services, ...services.flatMap(dependencies));
 
 function dependencies(file: typeof file_contextengine_v1_service): (typeof file_contextengine_v1_service)[] {
   return file.dependencies.flatMap((one) => [one, ...dependencies(one)]);

@@ -189,6 +189,23 @@ fn bare_messages_are_the_payloads_of_the_conversation() {
     );
 }
 
+#[test]
+fn a_compaction_whose_first_kept_line_is_damaged_keeps_nothing_when_reread() {
+    let text = std::fs::read_to_string(fixture("pi-v1.jsonl")).unwrap();
+    for line in 1..text.lines().count() {
+        let damage = |(at, text): (usize, &str)| {
+            let keep = if at == line { 3 } else { 0 };
+            format!(
+                "{}{}\n",
+                "   ".get(..keep).unwrap(),
+                text.get(keep..).unwrap()
+            )
+        };
+        let damaged: String = text.lines().enumerate().map(damage).collect();
+        is_the_same_when_reread(damaged.as_bytes());
+    }
+}
+
 /// Whatever a file says, what is written of it is whole and the same conversation.
 fn is_the_same_when_reread(text: &[u8]) {
     let Ok(session) = read_from(text, Strictness::Lenient) else {

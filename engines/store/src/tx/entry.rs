@@ -98,7 +98,9 @@ impl LogRows for Tx {
         limit: usize,
     ) -> Result<Vec<Stored>, EngineError> {
         let mut found = self.all(
-            "session = ?1 AND entry_id = '' AND digest = ?2 AND place IS NOT NULL AND turn IS NULL
+            "entry INDEXED BY entry_identity
+             WHERE session = ?1 AND entry_id = '' AND digest = ?2 AND place IS NOT NULL
+               AND turn IS NULL
              ORDER BY place DESC LIMIT ?3",
             params![session, digest.0, rows_of(limit)],
         )?;
@@ -108,7 +110,7 @@ impl LogRows for Tx {
 
     fn window(&self, session: i64, place: u64, limit: usize) -> Result<Vec<Stored>, EngineError> {
         self.all(
-            "session = ?1 AND place >= ?2 ORDER BY place LIMIT ?3",
+            "entry WHERE session = ?1 AND place >= ?2 ORDER BY place LIMIT ?3",
             params![session, bounded(place), rows_of(limit)],
         )
     }
