@@ -9,14 +9,16 @@ use tokio::task::JoinSet;
 
 use super::SHORT;
 use super::child::{Other, Places};
-use super::hooks::{Outcome, each_fails, each_goes_well, hooks, outcome, recovers, turn};
+use super::hooks::{
+    Outcome, each_fails, each_fails_unseen, each_goes_well, hooks, outcome, recovers, turn,
+};
 use crate::harness::{PATIENT, Place, Proxy, Relay};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_is_down_when_its_host_starts_serves_from_the_turn_after_it_came_up() {
     let places = Places::new();
     let client = places.served.direct();
-    each_fails(&client, "well", PATIENT, "UNREACHABLE").await;
+    each_fails_unseen(&client, PATIENT, "UNREACHABLE").await;
     let mut process = places.start().await;
     each_goes_well(&client).await;
     // Between two hooks.

@@ -29,20 +29,25 @@ pub(super) enum Gives {
     Engine,
     /// The engine has not answered, for this reason.
     Fails(&'static str),
+    /// The same of an engine that was never seen.
+    Unseen(&'static str),
 }
 
 impl Gives {
     /// What the host makes of it: each hook has its class.
     fn of(self, hook: Hook) -> Outcome {
-        let Self::Fails(reason) = self else {
-            return Outcome::Engine;
+        let reason = match self {
+            Self::Engine => return Outcome::Engine,
+            Self::Fails(reason) | Self::Unseen(reason) => reason,
         };
+        // The host's own compaction stands in for an engine that owns none; what the engine itself
+        // failed at is told.
+        let stands_in = matches!(self, Self::Fails(_)) && reason != "ENGINE_FAILURE";
         match hook.profile().fallback {
-            // These engines own no compaction, so the host's own does it.
-            FallbackClass::InProcess | FallbackClass::Neutral | FallbackClass::LegacyCompaction => {
-                Outcome::InProcess(reason)
-            }
+            FallbackClass::InProcess | FallbackClass::Neutral => Outcome::InProcess(reason),
+            FallbackClass::LegacyCompaction if stands_in => Outcome::InProcess(reason),
             FallbackClass::Unavailable
+            | FallbackClass::LegacyCompaction
             | FallbackClass::FailSpawn
             | FallbackClass::Outbox
             | FallbackClass::Warn => Outcome::Error(reason),
@@ -160,6 +165,16 @@ pub(super) async fn each_fails(
 ) {
     let fails = Gives::Fails(reason);
     each(client, fault, deadline, (fails, fails)).await;
+}
+
+/// The same of an engine that nobody reached yet.
+pub(super) async fn each_fails_unseen(
+    client: &EngineClient,
+    deadline: Duration,
+    reason: &'static str,
+) {
+    let fails = Gives::Unseen(reason);
+    each(client, "well", deadline, (fails, fails)).await;
 }
 
 /// All hooks are the engine's.

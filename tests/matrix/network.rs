@@ -7,7 +7,7 @@ use contextwire_engine::{Message, Transcript};
 
 use super::SHORT;
 use super::child::Places;
-use super::hooks::{Outcome, each_fails, each_goes_well, recovers, turn};
+use super::hooks::{Outcome, each_fails, each_fails_unseen, each_goes_well, recovers, turn};
 use crate::harness::{Flow, PATIENT, Proxy, session, soon, view};
 
 /// Ends when the engine serves again: what was delayed arrives first.
@@ -64,7 +64,7 @@ async fn a_connection_that_is_accepted_and_silent_costs_deadlines_and_serves_whe
     proxy.to_server(Flow::Hold);
     proxy.to_host(Flow::Hold);
     let client = proxy.place().direct();
-    each_fails(&client, "well", SHORT, "DEADLINE_EXCEEDED").await;
+    each_fails_unseen(&client, SHORT, "DEADLINE_EXCEEDED").await;
     proxy.mend();
     until_well(&client).await;
 }
