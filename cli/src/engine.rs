@@ -17,13 +17,10 @@ use serde::{Deserialize, Serialize};
 pub use summarizer::{SummarizerArgs, SummarizerChoice};
 
 /// An engine by name.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineChoice {
     /// A budgeted window over the newest turns; no store, no model.
-    #[default]
     Windowed,
     /// The host's own messages, passed through, and a summarising compaction.
     Legacy,

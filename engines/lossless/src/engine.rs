@@ -228,7 +228,7 @@ impl<S: Store<Rows: Rows>> ContextEngine for LosslessEngine<S> {
     }
 
     /// Nothing is held for a single host.
-    async fn dispose(&self, _: &HookContext, _: Dispose) -> Result<(), EngineError> {
-        Ok(())
+    async fn dispose(&self, cx: &HookContext, _: Dispose) -> Result<(), EngineError> {
+        self.hooks.attend(cx).await
     }
 }

@@ -9,6 +9,7 @@
 
 mod assemble;
 mod compact;
+mod dispose;
 mod kill;
 mod laws;
 mod log;
