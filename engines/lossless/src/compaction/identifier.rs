@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use memchr::memmem;
+
 /// Heads the list of identifiers that a text lost, in the text itself.
 pub(crate) const HEADING: &str = "## Also in the originals";
 /// Identifiers that are looked for at most.
@@ -64,14 +66,14 @@ impl Identifiers {
     }
 
     /// Those that a summary does not hold, the weightiest first.
-    pub(crate) fn lost_in(mut self, summary: &str) -> Vec<Identifier> {
-        self.list
-            .sort_by_key(|found| std::cmp::Reverse(found.weight));
-        self.list.truncate(MOST);
+    pub(crate) fn lost_in(&self, summary: &str) -> Vec<Identifier> {
+        let mut list: Vec<&Identifier> = self.list.iter().collect();
+        list.sort_by_key(|found| std::cmp::Reverse(found.weight));
+        list.truncate(MOST);
         let held: HashSet<&str> = words(summary).collect();
-        self.list
-            .retain(|found| !held.contains(found.text.as_str()) && !summary.contains(&found.text));
-        self.list
+        let is_part = |text: &str| memmem::find(summary.as_bytes(), text.as_bytes()).is_some();
+        list.retain(|found| !held.contains(found.text.as_str()) && !is_part(&found.text));
+        list.into_iter().cloned().collect()
     }
 }
 
@@ -120,7 +122,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_inside(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"_./:=@#%+-~".contains(&byte)
+    matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' | b'/' | b':' | b'=' | b'@'
+        | b'#' | b'%' | b'+' | b'-' | b'~' | 0x80..)
 }
 
 fn trimmed(word: &str) -> &str {
@@ -130,6 +133,10 @@ fn trimmed(word: &str) -> &str {
 
 /// How much a word looks like a name of something; none where it is a word like any other.
 fn weight(word: &str) -> Option<u32> {
+    // Most words are, and need no closer look.
+    if word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return None;
+    }
     if word.starts_with("msg:") || word.starts_with("sum:") {
         return None;
     }

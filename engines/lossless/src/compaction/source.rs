@@ -10,6 +10,7 @@ use super::draft::Draft;
 use super::identifier::Identifiers;
 use super::work::{Of, Work};
 use crate::entry::{self, Entry};
+use crate::node::SummaryNode;
 
 /// Characters of a text that are never cut away.
 const MIN_TEXT_CHARS: usize = 200;
@@ -29,86 +30,120 @@ pub(crate) struct Material {
     pub(crate) messages: Vec<Message>,
     /// Time of the first and the last, where known.
     pub(crate) times: Option<(i64, i64)>,
+    /// What of it must not be lost: what user and model wrote, not what tools printed.
+    pub(crate) identifiers: Identifiers,
 }
 
 impl Material {
     /// The material of some work in at most about so many characters: long texts lose their middle.
     pub(crate) fn of(draft: &Draft<'_>, work: &Work, max_chars: usize) -> Self {
-        let mut material = Self {
-            text: String::new(),
-            messages: Vec::new(),
-            times: None,
-        };
         match &work.of {
-            Of::Entries => {
-                let places = work.span.places();
-                let entries =
-                    places.filter_map(|place| Some((place, draft.snapshot.log.entry(place)?)));
-                let entries: Vec<_> = entries.collect();
-                for (_, entry) in &entries {
-                    if let Some(time) = entry.message().timestamp_ms() {
-                        let first = material.times.map_or(time, |(first, _)| first);
-                        material.times = Some((first, time));
-                    }
-                }
-                let entries = without_heartbeats(entries);
-                let told = entries.iter();
-                material.messages = told.map(|(_, entry)| entry.message().clone()).collect();
-                material.text = within(max_chars, |room| {
-                    let told = entries
-                        .iter()
-                        .filter_map(|(place, entry)| line(*place, entry, room));
-                    told.collect::<Vec<_>>().join("\n\n")
-                });
-            }
-            Of::Nodes(nodes) => {
-                let first = nodes.iter().find_map(|node| node.parts().times);
-                let last = nodes.iter().rev().find_map(|node| node.parts().times);
-                material.times = first.zip(last).map(|(first, last)| (first.0, last.1));
-                material.messages = nodes.iter().map(|node| node.message().clone()).collect();
-                material.text = within(max_chars, |room| {
-                    let records = nodes.iter().map(|node| {
-                        let text: String = node.text().chars().take(room).collect();
-                        let handle = node.id().handle();
-                        format!(
-                            "[Record of messages {}; {handle}]\n{}",
-                            node.span(),
-                            neutral(&text)
-                        )
-                    });
-                    records.collect::<Vec<_>>().join("\n\n")
-                });
+            Of::Entries => Self::of_entries(draft, work, max_chars),
+            Of::Nodes(nodes) => Self::of_nodes(nodes, max_chars),
+        }
+    }
+
+    fn of_entries(draft: &Draft<'_>, work: &Work, max_chars: usize) -> Self {
+        let places = work.span.places();
+        let entries = places.filter_map(|place| Some((place, draft.snapshot.log.entry(place)?)));
+        let entries: Vec<_> = entries.collect();
+        let mut times = None;
+        for (_, entry) in &entries {
+            if let Some(time) = entry.message().timestamp_ms() {
+                let first = times.map_or(time, |(first, _)| first);
+                times = Some((first, time));
             }
         }
-        material
+        let told = without_heartbeats(entries).into_iter();
+        let told: Vec<Told> = told.map(|(place, entry)| Told::of(place, entry)).collect();
+        let mut identifiers = Identifiers::default();
+        for one in &told {
+            one.add_to(&mut identifiers);
+        }
+        Self {
+            text: within(max_chars, |room| {
+                let lines = told.iter().filter_map(|one| one.line(room));
+                lines.collect::<Vec<_>>().join("\n\n")
+            }),
+            messages: told.iter().map(|one| one.entry.message().clone()).collect(),
+            times,
+            identifiers,
+        }
+    }
+
+    fn of_nodes(nodes: &[Arc<SummaryNode>], max_chars: usize) -> Self {
+        let first = nodes.iter().find_map(|node| node.parts().times);
+        let last = nodes.iter().rev().find_map(|node| node.parts().times);
+        let mut identifiers = Identifiers::default();
+        for node in nodes {
+            identifiers.add_summary(node.text(), &node.id().handle());
+        }
+        let records = |room: usize| {
+            let records = nodes.iter().map(|node| {
+                let text: String = node.text().chars().take(room).collect();
+                let handle = node.id().handle();
+                format!(
+                    "[Record of messages {}; {handle}]\n{}",
+                    node.span(),
+                    neutral(&text)
+                )
+            });
+            records.collect::<Vec<_>>().join("\n\n")
+        };
+        Self {
+            text: within(max_chars, records),
+            messages: nodes.iter().map(|node| node.message().clone()).collect(),
+            times: first.zip(last).map(|(first, last)| (first.0, last.1)),
+            identifiers,
+        }
     }
 }
 
-/// The identifiers of what is summarised: what user and model wrote, not what tools printed.
-pub(crate) fn identifiers(draft: &Draft<'_>, work: &Work) -> Identifiers {
-    let mut found = Identifiers::default();
-    match &work.of {
-        Of::Entries => {
-            for place in work.span.places() {
-                let Some(entry) = draft.snapshot.log.entry(place) else {
-                    continue;
-                };
-                let bonus = match entry.message().role() {
-                    "user" => 2,
-                    "assistant" => 1,
-                    _ => continue,
-                };
-                let text = render_message(&stripped(entry.message()), usize::MAX);
-                found.add(&text.unwrap_or_default(), &entry::handle(place), bonus);
-            }
-        }
-        Of::Nodes(nodes) => {
-            for node in nodes {
-                found.add_summary(node.text(), &node.id().handle());
-            }
+/// An entry of the material.
+struct Told {
+    place: u64,
+    entry: Arc<Entry>,
+    /// How much an identifier in it counts beyond its kind; none where a tool printed it.
+    bonus: Option<u32>,
+    /// The whole text, where it is looked through for identifiers.
+    whole: Option<String>,
+}
+
+impl Told {
+    fn of(place: u64, entry: Arc<Entry>) -> Self {
+        let bonus = match entry.message().role() {
+            "user" => Some(2),
+            "assistant" => Some(1),
+            _ => None,
+        };
+        let whole = bonus.and_then(|_| render_message(&stripped(entry.message()), usize::MAX));
+        Self {
+            place,
+            entry,
+            bonus,
+            whole,
         }
     }
-    found
+
+    fn add_to(&self, identifiers: &mut Identifiers) {
+        if let (Some(bonus), Some(text)) = (self.bonus, &self.whole) {
+            identifiers.add(text, &entry::handle(self.place), bonus);
+        }
+    }
+
+    /// Its line, with texts of at most so many characters.
+    fn line(&self, room: usize) -> Option<String> {
+        if self.entry.look().is_blank {
+            return None;
+        }
+        let handle = entry::handle(self.place);
+        // No text of it is longer than the whole, so that nothing of it is cut for want of room.
+        if let Some(whole) = self.whole.as_ref().filter(|whole| whole.len() <= room) {
+            return Some(format!("({handle}) {whole}"));
+        }
+        let text = render_message(&stripped(self.entry.message()), room)?;
+        Some(format!("({handle}) {text}"))
+    }
 }
 
 /// The entries without polls of the host that were answered with nothing (I11).
@@ -124,14 +159,6 @@ fn without_heartbeats(entries: Vec<(u64, Arc<Entry>)>) -> Vec<(u64, Arc<Entry>)>
     told.filter(|(at, _)| !is_silent(*at) && !at.checked_sub(1).is_some_and(is_silent))
         .map(|(_, entry)| entry)
         .collect()
-}
-
-fn line(place: u64, entry: &Entry, room: usize) -> Option<String> {
-    if entry.look().is_blank {
-        return None;
-    }
-    let text = render_message(&stripped(entry.message()), room)?;
-    Some(format!("({}) {text}", entry::handle(place)))
 }
 
 /// A user's message without what the host's memory put into it.

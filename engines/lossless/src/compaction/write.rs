@@ -1,6 +1,6 @@
 //! One summary written: asked for, judged, and completed with what it lost.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use contextwire_engine::tokens::{ModelFamily, count_text};
 use contextwire_engine::{HookContext, Progress};
@@ -8,13 +8,14 @@ use contextwire_legacy::{
     Caller, CompactionError, Extract, Flaw, SummarizeError, Summarizer, SummaryRequest, Unwritten,
     Written,
 };
+use memchr::memmem;
 
 use super::breaker::Cause;
 use super::draft::Draft;
 use super::identifier::with_lost;
 use super::prompt::{PROMPT_VERSION, Prompt, SYSTEM};
 use super::settings::Settings;
-use super::source::{Material, identifiers};
+use super::source::Material;
 use super::work::{Of, Work};
 use crate::node::{NodeParts, Provenance, SummaryNode};
 
@@ -207,7 +208,9 @@ impl<'a> Task<'a> {
     }
 
     fn judge(&self, text: &str) -> Result<(), Flaw> {
-        if u64::from(count_text(ModelFamily::Other, text)) >= self.work.tokens {
+        // No token has less than a byte: a text of fewer bytes need not be counted.
+        let may_be_long = text.len() as u64 >= self.work.tokens;
+        if may_be_long && u64::from(count_text(ModelFamily::Other, text)) >= self.work.tokens {
             return Err(Flaw::NotShorter);
         }
         match self.work.of {
@@ -246,7 +249,7 @@ impl<'a> Task<'a> {
     ) -> Result<SummaryNode, Unmade> {
         let sources = self.work.sources(draft);
         let text = within(text, self.max_chars.saturating_mul(2));
-        let lost = identifiers(draft, self.work).lost_in(&text);
+        let lost = self.material.identifiers.lost_in(&text);
         let node = |text: String| {
             SummaryNode::new(NodeParts {
                 depth: self.work.depth(),
@@ -279,13 +282,16 @@ fn within(text: &str, max_chars: usize) -> String {
 
 /// Whether a text consists of lines of its material; the first and the last may be cut.
 fn is_echo(text: &str, material: &str) -> bool {
-    let lines: HashSet<&str> = material.lines().map(str::trim).collect();
     let said = text.lines().map(str::trim);
     let said: Vec<&str> = said.filter(|line| !line.is_empty()).collect();
+    let lengths: BTreeSet<usize> = said.iter().map(|line| line.len()).collect();
+    let lines = material.lines().map(str::trim);
+    let lines: HashSet<&str> = lines.filter(|line| lengths.contains(&line.len())).collect();
     let ends = [said.first(), said.last()];
     let is_copied = |line: &&str| {
         let is_cut = line.len() >= ECHO_LINE && ends.contains(&Some(line));
-        lines.contains(line) || is_cut && material.contains(*line)
+        lines.contains(line)
+            || is_cut && memmem::find(material.as_bytes(), line.as_bytes()).is_some()
     };
     let all: usize = said.iter().map(|line| line.len()).sum();
     let copied = said.iter().filter(|line| is_copied(line));
