@@ -20,6 +20,8 @@ mod session;
 mod sync;
 mod worked;
 
+pub use self::lossless::Fresh;
+
 use std::fmt::Write as _;
 use std::future::Future;
 use std::path::Path;

@@ -2,12 +2,16 @@
 //! import, and a cold start. CPU time of the whole process, medians.
 
 mod driver;
+mod fresh;
 mod stub;
 mod talk;
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use self::driver::Driver;
+pub use self::fresh::Fresh;
 use self::talk::Talk;
 use super::measure::{Measured, median};
 use super::row::{Rows, Target};
@@ -39,6 +43,7 @@ struct Costs {
     /// A summary's, where one was written.
     summary: Option<f64>,
     import: Duration,
+    import_clock: Duration,
     cold: Duration,
 }
 
@@ -69,11 +74,21 @@ async fn run(bench: Bench) -> anyhow::Result<Vec<BenchRow>> {
             Target::Under(10.0),
         );
         rows.add(
+            format!("import of {length} messages, by the clock"),
+            "s",
+            Measured::alone(last.import_clock.as_secs_f64()),
+            Target::Under(10.0),
+        );
+        rows.add(
             format!("cold start and first assembly on a store of {length} messages"),
             "s",
             Measured::alone(last.cold.as_secs_f64()),
             Target::Under(2.0),
         );
+    }
+    bench.says("a process of its own on a large store");
+    for row in fresh::rows(bench.effort).await? {
+        rows.add(row.name, row.unit, Measured::alone(row.value), row.target);
     }
     bench.says("an assembly while a compaction runs");
     let (beside, idle) = beside(bench.effort.pick(4_800, 2_400)).await?;
@@ -141,9 +156,10 @@ async fn measure(length: usize, turns: usize) -> anyhow::Result<Costs> {
     let mut driver = Driver::open(&file, Talk::default(), Duration::ZERO)?;
     // Whole turns: in the middle of one, a call waits for its result.
     let before = (length / Talk::TURN).saturating_sub(turns);
-    let started = by_process();
+    let (started, clock) = (by_process(), Instant::now());
     driver.import(before * Talk::TURN).await?;
     let import = by_process().saturating_sub(started);
+    let import_clock = clock.elapsed();
     // What the import left to do is not a turn's.
     driver.index().await?;
     let summary = driver.compact().await?;
@@ -159,7 +175,8 @@ async fn measure(length: usize, turns: usize) -> anyhow::Result<Costs> {
         indexes.push(driver.index().await?);
     }
     drop(driver);
-    let cold = Driver::cold(&file, length).await?;
+    let talk = Talk::of(length, 0);
+    let (_, cold) = Driver::cold(&file, talk, talk.so_far().collect()).await?;
     Ok(Costs {
         commit: median(commits),
         index: median(indexes),
@@ -168,6 +185,7 @@ async fn measure(length: usize, turns: usize) -> anyhow::Result<Costs> {
         stable: 100.0 * share(stable, assemblies.len()),
         assemble: median(assemblies),
         import,
+        import_clock,
         cold,
     })
 }

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::bench::{self, Bench, Effort};
+use crate::bench::{self, Bench, Effort, Fresh};
 use crate::output;
 use crate::session::{self, Strictness};
 
@@ -30,6 +30,9 @@ pub struct BenchArgs {
     /// The session that `replay` plays and whose tokens `session` counts; a generated one by default.
     #[arg(long, value_name = "FILE")]
     pub session: Option<PathBuf>,
+    /// What the bench asks of a process that it starts itself.
+    #[command(flatten)]
+    pub fresh: Fresh,
 }
 
 /// Runs the command.
@@ -39,6 +42,10 @@ pub struct BenchArgs {
 pub async fn run(args: BenchArgs) -> anyhow::Result<ExitCode> {
     if args.list {
         output::line(bench::list());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(taken) = Box::pin(args.fresh.run()).await? {
+        output::line(serde_json::to_string(&taken)?);
         return Ok(ExitCode::SUCCESS);
     }
     if cfg!(debug_assertions) {

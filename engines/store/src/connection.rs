@@ -154,7 +154,7 @@ fn configure(connection: &Connection, what_for: Use, busy: Duration) -> rusqlite
     pragma("checkpoint_fullfsync", "ON")?;
     pragma("foreign_keys", "ON")?;
     pragma("temp_store", "MEMORY")?;
-    pragma("cache_size", "-65536")?;
+    pragma("cache_size", "-16384")?;
     pragma("mmap_size", "268435456")?;
     pragma("wal_autocheckpoint", "1000")?;
     if what_for == Use::Read {

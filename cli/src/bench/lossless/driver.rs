@@ -21,6 +21,8 @@ use crate::bench::worked::by_process;
 /// Longer than any call.
 const BUDGET: Duration = Duration::from_mins(5);
 const TOKENS: u64 = 200_000;
+/// The session of a new driver.
+pub(super) const SESSION: &str = "bench";
 
 /// An engine, a conversation, and its host's list.
 pub(super) struct Driver {
@@ -45,11 +47,19 @@ impl Driver {
         };
         Ok(Self {
             engine: Arc::new(LosslessEngine::open(file, options)?),
-            session: session("bench")?,
+            session: session(SESSION)?,
             list: talk.so_far().collect(),
             talk,
             shown: Vec::new(),
         })
+    }
+
+    /// The same engine at the start of another session.
+    pub(super) fn another(&mut self, name: &str, talk: Talk) -> anyhow::Result<()> {
+        self.session = session(name)?;
+        self.list = talk.so_far().collect();
+        self.talk = talk;
+        Ok(())
     }
 
     fn cx(&self) -> HookContext {
@@ -159,16 +169,18 @@ impl Driver {
         Ok((cost, is_stable))
     }
 
-    /// From a closed file to the first context.
-    pub(super) async fn cold(file: &Path, length: usize) -> anyhow::Result<Duration> {
-        let mut talk = Talk::default();
-        talk.take(length);
-        let list: Transcript = talk.so_far().collect();
+    /// From a closed file to the first context, for a host that shows its newest messages only.
+    pub(super) async fn cold(
+        file: &Path,
+        talk: Talk,
+        list: Transcript,
+    ) -> anyhow::Result<(Self, Duration)> {
         let started = Instant::now();
         let mut driver = Self::open(file, Talk::default(), Duration::ZERO)?;
         driver.list = list;
+        driver.talk = talk;
         driver.assemble().await?;
-        Ok(started.elapsed())
+        Ok((driver, started.elapsed()))
     }
 }
 

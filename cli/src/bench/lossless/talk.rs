@@ -9,26 +9,41 @@ const WORDS: [&str; 16] = [
     "when", "level", "falls", "below",
 ];
 
+/// Bytes of a word with its space, on average.
+const WORD_BYTES: usize = 5;
+
 /// A conversation of any length; equal places have equal messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Talk {
     next: usize,
+    /// What a result has beyond its 300 tokens, in bytes.
+    wide: usize,
 }
 
 impl Talk {
     /// Messages of a turn.
     pub(super) const TURN: usize = 6;
 
+    /// A conversation that is so long, whose results are so many bytes longer.
+    pub(super) fn of(length: usize, wide: usize) -> Self {
+        Self { next: length, wide }
+    }
+
     /// The messages so far.
     pub(super) fn so_far(self) -> impl Iterator<Item = Message> {
-        (0..self.next).map(message)
+        self.newest(self.next)
+    }
+
+    /// So many of them, the newest.
+    pub(super) fn newest(self, count: usize) -> impl Iterator<Item = Message> {
+        (self.next.saturating_sub(count)..self.next).map(move |place| message(place, self.wide))
     }
 
     /// The next messages.
     pub(super) fn take(&mut self, count: usize) -> Vec<Message> {
         let start = self.next;
         self.next += count;
-        (start..self.next).map(message).collect()
+        self.newest(self.next - start).collect()
     }
 
     /// The number of the turn that comes next.
@@ -37,7 +52,7 @@ impl Talk {
     }
 }
 
-fn message(place: usize) -> Message {
+fn message(place: usize, wide: usize) -> Message {
     let time = 1_700_000_000_000_u64 + place as u64 * 1_000;
     let call = place / 2;
     let payload = match place % Talk::TURN {
@@ -51,7 +66,7 @@ fn message(place: usize) -> Message {
         2 | 4 => format!(
             r#"{{"role":"toolResult","toolCallId":"call-{}","toolName":"read","content":[{{"type":"text","text":"{}"}}],"isError":false,"timestamp":{time}}}"#,
             (place - 1) / 2,
-            text(place, 300)
+            text(place, 300 + wide / WORD_BYTES)
         ),
         _ => format!(
             r#"{{"role":"assistant","content":[{{"type":"text","text":"{}"}}],"timestamp":{time}}}"#,

@@ -15,6 +15,8 @@ use crate::span::Span;
 
 /// Entries that are read together with one that is missing, on both sides of it.
 const AROUND: u64 = 256;
+/// Tokens of what is read so; of large entries fewer are.
+const AROUND_TOKENS: u64 = 100_000;
 /// What an entry takes beside its body, roughly, in bytes.
 const ENTRY_BYTES: usize = 200;
 
@@ -291,7 +293,7 @@ impl HeldLog {
         let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         let mut spans: Vec<Span> = Vec::new();
         for place in std::mem::take(&mut *missed) {
-            let around = Span::new(place.saturating_sub(AROUND), place + AROUND / 4);
+            let around = self.around(place);
             match spans.last_mut() {
                 Some(last) if around.start <= last.end => last.end = around.end,
                 Some(_) | None => spans.push(around),
@@ -299,6 +301,16 @@ impl HeldLog {
         }
         let wanted = spans.into_iter();
         wanted.flat_map(|span| self.missing_in(span)).collect()
+    }
+
+    /// What is read together with a place.
+    fn around(&self, place: u64) -> Span {
+        let before = self.tokens_before(place).saturating_sub(AROUND_TOKENS);
+        let after = self.tokens_before(place + 1) + AROUND_TOKENS / 4;
+        let at = |tokens: u64| self.sums.partition_point(|sum| *sum <= tokens) as u64;
+        let start = at(before).max(place.saturating_sub(AROUND)).min(place);
+        let end = at(after).min(place + AROUND / 4).max(place + 1);
+        Span::new(start, end)
     }
 
     /// Asks for the body at a place, to be read before the next try.
