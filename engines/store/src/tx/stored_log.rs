@@ -35,5 +35,6 @@ fn stored_entry(row: &Row<'_>) -> rusqlite::Result<StoredEntry> {
         entry_id: message.entry_id().clone(),
         digest: message.digest(),
         turn: row.get("turn")?,
+        erased: false,
     })
 }
