@@ -6,6 +6,7 @@ mod engine;
 mod privacy;
 mod session;
 mod socket;
+mod store;
 
 pub use config::{examine_config, target_of};
 pub use engine::examine_engine;

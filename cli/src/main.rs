@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use contextwire::command::{
-    assemble_at, audit, bench, call, completions, config, describe, doctor, explain, generate, man,
-    replay, serve, session, sessions, show, status, tokens,
+    assemble_at, audit, bench, call, completions, config, describe, doctor, erase, explain,
+    generate, man, pin, replay, serve, session, sessions, show, stats, status, tokens,
 };
 use contextwire::output;
 
@@ -35,6 +35,9 @@ enum Command {
     Show(show::ShowArgs),
     Explain(explain::ExplainArgs),
     AssembleAt(assemble_at::AssembleAtArgs),
+    Stats(stats::StatsArgs),
+    Pin(pin::PinArgs),
+    Erase(erase::EraseArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -54,10 +57,13 @@ async fn main() -> ExitCode {
         Command::Config(args) => config::run(&args),
         Command::Session(args) => session::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Tokens(args) => tokens::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Sessions(args) => sessions::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Show(args) => show::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Explain(args) => explain::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::AssembleAt(args) => assemble_at::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Sessions(args) => sessions::run(&args).await.map(|()| ExitCode::SUCCESS),
+        Command::Show(args) => show::run(&args).await.map(|()| ExitCode::SUCCESS),
+        Command::Explain(args) => explain::run(&args).await.map(|()| ExitCode::SUCCESS),
+        Command::AssembleAt(args) => assemble_at::run(&args).await.map(|()| ExitCode::SUCCESS),
+        Command::Stats(args) => stats::run(&args).await.map(|()| ExitCode::SUCCESS),
+        Command::Pin(args) => pin::run(&args).await.map(|()| ExitCode::SUCCESS),
+        Command::Erase(args) => erase::run(&args).await,
         Command::Completions(args) => {
             completions::run(&args, Cli::command()).map(|()| ExitCode::SUCCESS)
         }

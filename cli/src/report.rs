@@ -9,6 +9,7 @@ mod config;
 mod conversion;
 mod describe;
 mod doctor;
+mod erasure;
 mod figure;
 mod host;
 mod privacy;
@@ -17,6 +18,7 @@ mod replay;
 mod show;
 mod stats;
 mod status;
+mod store;
 mod stored;
 mod table;
 mod tokens;
@@ -27,6 +29,7 @@ pub use config::{ConfigReport, ConfigValue};
 pub use conversion::ConversionReport;
 pub use describe::{Describe, HostRequirement, Limits};
 pub use doctor::{DoctorReport, Finding, Severity};
+pub use erasure::ErasureReport;
 pub use figure::Millis;
 pub use host::HostReport;
 pub use privacy::{PrivacyField, PrivacyReport};
@@ -36,6 +39,7 @@ pub use show::{
 };
 pub use stats::{EntriesOfType, MessagesOfRole, ReportedProblem, SessionStats, TextsOfKind};
 pub use status::Outside;
+pub use store::{Pins, StoreStats};
 pub use stored::{
     Explained, ExplainedItem, LeftOutRun, StandingItem, StandingReport, StoredSession,
     StoredSessions,

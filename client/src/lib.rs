@@ -75,7 +75,7 @@ mod transport;
 mod tries;
 mod wall_clock;
 
-pub use admin::AdminClient;
+pub use admin::{AdminClient, EngineStatus};
 pub use call::{Answer, Call, Served, ServedBy, Traffic};
 pub use client::EngineClient;
 pub use context::Context;

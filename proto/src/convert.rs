@@ -31,7 +31,9 @@ use crate::limits::ID_BYTES;
 use crate::reason::Reason;
 use crate::status::Refusal;
 
-pub use admin::{Inspection, inspected};
+pub use admin::{
+    ExplainReader, Inspection, PlanReader, explained, inspected, listed, planned, session,
+};
 pub use after_turn::{AfterTurnResult, AfterTurnStart};
 pub use assemble::{AssembleResult, AssembleStart};
 pub use bootstrap::{BootstrapResult, BootstrapStart};

@@ -106,6 +106,21 @@ impl Mirrors {
         }
     }
 
+    /// Forgets every list of a session.
+    pub(crate) fn forget(&self, session: &SessionId) {
+        let mut held = self.lock();
+        let keys = held.lists.iter().map(|(key, _)| key);
+        let keys: Vec<MirrorKey> = keys
+            .filter(|key| key.session == *session)
+            .cloned()
+            .collect();
+        for key in keys {
+            if let Some(forgotten) = held.lists.pop(&key) {
+                held.bytes -= forgotten.bytes();
+            }
+        }
+    }
+
     /// The states to offer a host whose base is not here.
     pub(crate) fn have(&self, key: &MirrorKey) -> Vec<TranscriptState> {
         self.lock()
@@ -138,6 +153,21 @@ mod tests {
             .iter()
             .map(|text| Message::from_payload(format!(r#"{{"content":"{text}"}}"#)))
             .collect()
+    }
+
+    #[test]
+    fn what_is_forgotten_of_one_session_stays_of_others() {
+        let mirrors = Mirrors::new(1 << 20);
+        let whole = list(&["a", "b"]);
+        mirrors.keep(&key("s"), whole.clone());
+        mirrors.keep(&key("other"), whole.clone());
+        mirrors.forget(&key("s").session);
+        assert_eq!(mirrors.find(&key("s"), &whole.state()), None);
+        assert_eq!(
+            mirrors.find(&key("other"), &whole.state()),
+            Some(whole.clone())
+        );
+        assert_eq!(mirrors.lock().bytes, whole.payload_bytes());
     }
 
     #[test]

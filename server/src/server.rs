@@ -312,7 +312,10 @@ async fn routes(
         .add_service(health)
         .add_service(reflection);
     if let Some(admin) = admin {
-        routes = routes.add_service(EngineAdminServiceServer::new(AdminService::new(admin)));
+        routes = routes.add_service(EngineAdminServiceServer::new(AdminService::new(
+            admin,
+            Arc::clone(shared),
+        )));
     }
     Ok((reporter, routes))
 }

@@ -50,7 +50,7 @@ fn areas(text: &str) -> Vec<Area> {
         }
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         if let ["", first, _, place, ""] = *cells
-            && !numbers(first).is_empty()
+            && (!numbers(first).is_empty() || is_engine_case(first))
         {
             area.rows.push(Row {
                 numbers: numbers(first),
@@ -59,6 +59,15 @@ fn areas(text: &str) -> Vec<Area> {
         }
     }
     areas
+}
+
+/// `A01` and the like: a case of engines, which tests name by its letter.
+fn is_engine_case(first: &str) -> bool {
+    let mut letters = first.chars();
+    let is_upper = letters
+        .next()
+        .is_some_and(|letter| letter.is_ascii_uppercase());
+    is_upper && letters.as_str().len() == 2 && letters.all(|letter| letter.is_ascii_digit())
 }
 
 /// `1, 3-5` and the like; nothing where a part is no number.

@@ -1,7 +1,6 @@
 //! `contextwire assemble-at`: what the model was shown at a turn, byte for byte.
 
 use clap::Args;
-use contextwire_engine::Transcript;
 
 use super::stored::TurnArgs;
 use crate::output;
@@ -20,11 +19,11 @@ pub struct AssembleAtArgs {
 ///
 /// # Errors
 /// When the store cannot be read or has no such turn.
-pub fn run(args: &AssembleAtArgs) -> anyhow::Result<()> {
-    let (_, _, fitted) = args.turn.fitted()?;
-    let nothing = Transcript::new();
-    for message in fitted.reply().messages.messages(&nothing) {
-        output::line(String::from_utf8_lossy(message.payload()));
+pub async fn run(args: &AssembleAtArgs) -> anyhow::Result<()> {
+    let (_, turn) = args.turn.explained(true).await?;
+    for item in turn.items {
+        let payload = item.payload.unwrap_or_default();
+        output::line(String::from_utf8_lossy(&payload));
     }
     Ok(())
 }

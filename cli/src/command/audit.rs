@@ -257,7 +257,16 @@ fn report(id: &SessionId, messages: &Messages, log: &StoredLog) -> AuditReport {
             digest: entry.digest,
         })
         .collect();
-    let findings = audit::compare(&recorded, &stored);
+    // What was erased is not there on purpose, and not changed by accident.
+    let is_erased = |at: usize| log.entries.get(at).is_some_and(|entry| entry.erased);
+    let findings = audit::compare(&recorded, &stored).into_iter();
+    let findings = findings.filter(|found| match found {
+        Finding::Changed { place, .. } => !is_erased(*place),
+        Finding::Missing { .. }
+        | Finding::OutOfOrder { .. }
+        | Finding::Doubled { .. }
+        | Finding::Foreign { .. } => true,
+    });
     let of_session = |kind, at: usize, place| {
         let line = messages.get(at).map(|message| message.line());
         recorded
@@ -276,11 +285,7 @@ fn report(id: &SessionId, messages: &Messages, log: &StoredLog) -> AuditReport {
         Finding::Doubled { place } => of_log("doubled", place),
         Finding::Foreign { place } => of_log("foreign", place),
     };
-    let findings: Vec<AuditFinding> = findings
-        .into_iter()
-        .filter_map(named)
-        .chain(other_total(log))
-        .collect();
+    let findings: Vec<AuditFinding> = findings.filter_map(named).chain(other_total(log)).collect();
     AuditReport {
         session: id.to_string(),
         messages: recorded.len() as u64,
@@ -295,17 +300,26 @@ fn report(id: &SessionId, messages: &Messages, log: &StoredLog) -> AuditReport {
 /// Whether the log says of itself what its entries make: their count and chain at its end, and at
 /// the end of what the host's log placed.
 fn other_total(log: &StoredLog) -> Option<AuditFinding> {
+    // Nobody knows any more what an erased entry was, so the chain cannot be made again.
+    if log.entries.iter().any(|entry| entry.erased) {
+        let is_short = log.entries.len() as u64 != log.total.count;
+        return is_short.then(other_state);
+    }
     let mut state = TranscriptState::EMPTY;
     let mut has_placed = log.placed == state;
     for entry in &log.entries {
         state = state.then(entry.digest);
         has_placed |= log.placed == state;
     }
-    (state != log.total || !has_placed).then(|| AuditFinding {
+    (state != log.total || !has_placed).then(other_state)
+}
+
+fn other_state() -> AuditFinding {
+    AuditFinding {
         kind: "total".to_owned(),
         entry: "the log's own count and chain are not those of its entries".to_owned(),
         ..AuditFinding::default()
-    })
+    }
 }
 
 fn item(message: &ContextMessage) -> Item {

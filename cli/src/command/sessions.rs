@@ -1,14 +1,12 @@
-//! `contextwire sessions`: what a store of the lossless engine holds.
+//! `contextwire sessions`: what an engine stores.
 
 use clap::Args;
-use contextwire_lossless::PastSession;
-use contextwire_lossless::rows::Rows;
 
 use super::stored::StoreArgs;
 use crate::output;
 use crate::report::{StoredSession, StoredSessions};
 
-/// Lists the sessions of a store of the lossless engine.
+/// Lists the sessions that the lossless engine stores: in its file, or as a running one says.
 #[derive(Debug, Args)]
 pub struct SessionsArgs {
     /// The store.
@@ -23,27 +21,12 @@ pub struct SessionsArgs {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn run(args: &SessionsArgs) -> anyhow::Result<()> {
-    let file = args.store.open()?;
-    let mut sessions = Vec::new();
-    for id in file.sessions()? {
-        let Some(past) = PastSession::read(file.rows(), &id)? else {
-            continue;
-        };
-        let standing = past.standing();
-        sessions.push(StoredSession {
-            session: id.to_string(),
-            entries: past.entries(),
-            turns: past.turns(),
-            tokens: past.tokens(),
-            summaries: past.plan().summaries().len(),
-            plan_version: past.plan().version(),
-            standing_tokens: standing.iter().map(|item| item.tokens).sum(),
-        });
-    }
+pub async fn run(args: &SessionsArgs) -> anyhow::Result<()> {
+    let stored = args.store.open()?;
+    let sessions = stored.sessions().await?.into_iter();
     let report = StoredSessions {
-        sessions,
-        behind_in_index: file.rows().indexed()?.behind,
+        sessions: sessions.map(StoredSession::from).collect(),
+        behind_in_index: stored.status().await?.behind_in_index,
     };
     if args.json {
         output::line(serde_json::to_string(&report)?);

@@ -22,27 +22,14 @@ pub struct ShowArgs {
 ///
 /// # Errors
 /// When the store cannot be read or has no such session.
-pub fn run(args: &ShowArgs) -> anyhow::Result<()> {
-    let (file, id, past) = args.session.read()?;
-    let faults = past.faults(file.rows())?;
-    let items = past.standing().into_iter();
-    let items = items.map(|item| {
-        let summary = item.summary.as_deref();
-        StandingItem {
-            places: (item.span.start, item.span.end),
-            tokens: item.tokens,
-            depth: summary.map(contextwire_lossless::SummaryNode::depth),
-            written_by: summary.map(|node| node.parts().provenance.name().to_owned()),
-            handle: summary.map(|node| node.id().handle()),
-            text: summary.map(|node| node.text().to_owned()),
-        }
-    });
+pub async fn run(args: &ShowArgs) -> anyhow::Result<()> {
+    let (id, plan) = args.session.plan().await?;
     let report = StandingReport {
         session: id.to_string(),
-        plan_version: past.plan().version(),
-        plan_digest: past.plan().digest().to_string(),
-        items: items.collect(),
-        faults: faults.iter().map(ToString::to_string).collect(),
+        plan_version: plan.version,
+        plan_digest: plan.digest.to_string(),
+        items: plan.items.into_iter().map(StandingItem::from).collect(),
+        faults: plan.faults,
     };
     if args.json {
         output::line(serde_json::to_string(&report)?);

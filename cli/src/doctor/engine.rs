@@ -8,7 +8,7 @@ use contextwire_engine::{EngineInfo, Hook};
 use contextwire_proto::limits;
 use tokio::time::Instant;
 
-use super::{compaction, socket};
+use super::{compaction, socket, store};
 use crate::report::Finding;
 
 /// Smallest message limit that every engine has to bear, in bytes.
@@ -65,6 +65,7 @@ pub async fn examine_engine(target: &Target, within: Duration) -> Vec<Finding> {
     ]);
     findings.extend(requirements(info));
     findings.push(compaction::examine(&client, info.owns_compaction, within).await);
+    findings.extend(store::examine(target, within).await);
     findings
 }
 

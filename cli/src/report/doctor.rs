@@ -1,5 +1,7 @@
 //! The report of `doctor`: what was looked at, what is wrong, and what to do about it.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::table::{Column, Form, Surface, Tone, draw};
@@ -22,7 +24,7 @@ pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
     /// What was looked at, a stable word for scripts.
-    pub check: &'static str,
+    pub check: Cow<'static, str>,
     /// What was seen.
     pub found: String,
     /// What to do; absent where there is nothing to do.
@@ -34,7 +36,7 @@ impl Finding {
     pub fn ok(check: &'static str, found: impl Into<String>) -> Self {
         Self {
             severity: Severity::Ok,
-            check,
+            check: Cow::Borrowed(check),
             found: found.into(),
             advice: None,
         }
@@ -121,7 +123,7 @@ impl DoctorReport {
             };
             let cells = [
                 mark,
-                finding.check,
+                &*finding.check,
                 &finding.found,
                 finding.advice.as_deref().unwrap_or_default(),
             ];

@@ -23,15 +23,33 @@ pub struct StoredSession {
     /// Entries of its log.
     pub entries: u64,
     /// User messages among them.
-    pub turns: usize,
+    pub turns: u64,
     /// Estimated tokens of all entries.
     pub tokens: u64,
     /// Summaries in the plan in force.
-    pub summaries: usize,
+    pub summaries: u64,
     /// The plan's version.
     pub plan_version: u64,
     /// Estimated tokens of what stands for the session now.
     pub standing_tokens: u64,
+    /// Why there is work left for Compact or Maintain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub debt: Option<String>,
+}
+
+impl From<contextwire_engine::StoredSession> for StoredSession {
+    fn from(stored: contextwire_engine::StoredSession) -> Self {
+        Self {
+            session: stored.session.to_string(),
+            entries: stored.entries,
+            turns: stored.turns,
+            tokens: stored.tokens,
+            summaries: stored.summaries,
+            plan_version: stored.plan_version,
+            standing_tokens: stored.standing_tokens,
+            debt: stored.debt,
+        }
+    }
 }
 
 /// What stands for a session now.
@@ -66,6 +84,20 @@ pub struct StandingItem {
     pub text: Option<String>,
 }
 
+impl From<contextwire_engine::PlanItem> for StandingItem {
+    fn from(item: contextwire_engine::PlanItem) -> Self {
+        let summary = item.summary;
+        Self {
+            places: item.places,
+            tokens: item.tokens,
+            depth: summary.as_ref().map(|summary| summary.depth),
+            written_by: summary.as_ref().map(|summary| summary.written_by.clone()),
+            handle: summary.as_ref().map(|summary| summary.handle.clone()),
+            text: summary.map(|summary| summary.text),
+        }
+    }
+}
+
 /// Why a context is as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Explained {
@@ -94,6 +126,27 @@ pub struct ExplainedItem {
     pub tokens: u32,
     /// Why it is there.
     pub why: String,
+}
+
+impl From<contextwire_engine::ExplainedItem> for ExplainedItem {
+    fn from(item: contextwire_engine::ExplainedItem) -> Self {
+        Self {
+            places: item.places,
+            role: item.role,
+            tokens: item.tokens,
+            why: item.why,
+        }
+    }
+}
+
+impl From<contextwire_engine::LeftOut> for LeftOutRun {
+    fn from(left: contextwire_engine::LeftOut) -> Self {
+        Self {
+            places: left.places,
+            messages: left.messages,
+            why: left.why,
+        }
+    }
 }
 
 /// Messages that are not in a context.
@@ -156,7 +209,7 @@ impl StoredSessions {
         let rows = self.sessions.iter().map(|session| {
             let cells = vec![
                 session.session.clone(),
-                grouped(session.turns as u64),
+                grouped(session.turns),
                 grouped(session.entries),
                 grouped(session.tokens),
                 session.summaries.to_string(),
@@ -170,7 +223,11 @@ impl StoredSessions {
             0 => String::new(),
             behind => format!("\nthe index of texts is {behind} entries behind\n"),
         };
-        format!("{table}\n{index}")
+        let debts = self.sessions.iter().filter_map(|session| {
+            let debt = session.debt.as_ref()?;
+            Some(format!("\nwork is left for {}: {debt}\n", session.session))
+        });
+        format!("{table}\n{index}{}", debts.collect::<String>())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::run::{run, text};
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 21] = [
     "serve",
     "replay",
     "describe",
@@ -17,6 +17,9 @@ const COMMANDS: [&str; 18] = [
     "show",
     "explain",
     "assemble-at",
+    "stats",
+    "pin",
+    "erase",
     "status",
     "tokens",
     "completions",

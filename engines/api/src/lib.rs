@@ -35,7 +35,11 @@ pub mod testing;
 pub mod tokens;
 mod transcript;
 
-pub use admin::{AnyAdmin, EngineAdmin, StoredEntry, StoredLog};
+pub use admin::{
+    AnyAdmin, DoctorFinding, DoctorSeverity, EngineAdmin, EraseSession, ErasedRows, Erasure,
+    ErasureProof, ExplainTurn, ExplainedItem, ExplainedTurn, LeftOut, PinEntry, Places, PlanItem,
+    PlanSummary, StandingPlan, StoreStatus, StoredEntry, StoredLog, StoredSession,
+};
 pub use after_turn::AfterTurn;
 pub use assemble::{
     Assemble, AssembleOutcome, AssembleReply, ContextProjection, CurrentTurn, KnownProjection,

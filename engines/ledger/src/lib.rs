@@ -18,7 +18,7 @@ mod engine;
 
 use std::path::Path;
 
-use contextwire_store::{CORE, CORE_2, Schema, unweighed};
+use contextwire_store::{CORE, CORE_2, CORE_3, Schema, unweighed};
 pub use contextwire_store::{Clock, StoreAdmin, StoreError, StoreFile};
 pub use engine::{LedgerEngine, LedgerOptions};
 
@@ -26,7 +26,7 @@ pub use engine::{LedgerEngine, LedgerOptions};
 pub const SCHEMA: Schema = Schema {
     application_id: 0x4357_4c47,
     engine: "ledger",
-    steps: &[&[CORE], &[CORE_2]],
+    steps: &[&[CORE], &[CORE_2], &[CORE_3]],
     weigh: unweighed,
 };
 

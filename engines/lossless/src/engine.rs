@@ -21,12 +21,11 @@ use contextwire_engine::{
     PrepareSubagentSpawn, ResolveSubagentSpawn, SpawnPrepared, TranscriptSemantics, TurnCommitted,
 };
 use contextwire_legacy::{HostModelOrExtract, Summarizer};
-use contextwire_store::{
-    Clock, LogHooks, SqliteStore, Store, StoreAdmin, StoreError, StoreFile, system_clock,
-};
+use contextwire_store::{Clock, LogHooks, SqliteStore, Store, StoreError, StoreFile, system_clock};
 
 use self::compact::Compactor;
-use self::sessions::Sessions;
+pub(crate) use self::sessions::Sessions;
+use crate::admin::LosslessAdmin;
 use crate::compaction::Settings;
 use crate::publish::settle;
 use crate::rows::{Rows, SCHEMA, weigh};
@@ -72,7 +71,7 @@ impl fmt::Debug for LosslessOptions {
 /// Several of them, in this process or in others, may serve one store.
 pub struct LosslessEngine<S: Store<Rows: Rows> = SqliteStore> {
     hooks: LogHooks<S>,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
     compactor: Compactor,
 }
 
@@ -96,8 +95,8 @@ impl LosslessEngine {
     }
 
     /// An operator's look at what this engine stores.
-    pub fn admin(&self) -> StoreAdmin {
-        self.hooks.store().admin()
+    pub fn admin(&self) -> LosslessAdmin {
+        LosslessAdmin::new(self.hooks.store().clone(), Arc::clone(&self.sessions))
     }
 }
 
@@ -120,7 +119,7 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
         } = options;
         Self {
             hooks: LogHooks::new(store, clock).settling(settle),
-            sessions: Sessions::default(),
+            sessions: Arc::default(),
             compactor: Compactor::new(summarizer, compaction),
         }
     }

@@ -4,11 +4,14 @@
 //! immutable, versioned plan says which entries and summaries stand for the session now. Assembly
 //! fits the current plan into a budget; compaction writes the next one beside it.
 
+mod admin;
 pub mod compaction;
 mod engine;
 pub mod entry;
+mod erase;
 pub mod fit;
 mod identity;
+pub mod look;
 pub mod node;
 mod pair;
 mod past;
@@ -21,6 +24,7 @@ mod span;
 mod testing;
 mod verify;
 
+pub use admin::LosslessAdmin;
 pub use engine::{LosslessEngine, LosslessOptions, open_file};
 pub use node::SummaryNode;
 pub use past::{PastSession, Standing};

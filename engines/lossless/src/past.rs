@@ -29,6 +29,7 @@ pub struct PastSession {
     starts: Vec<u64>,
     plan: Plan,
     nodes: HashMap<NodeId, Arc<SummaryNode>>,
+    pins: BTreeSet<u64>,
 }
 
 /// An item of what stands for a session now.
@@ -71,6 +72,7 @@ impl PastSession {
             starts,
             plan,
             nodes,
+            pins: rows.pins(row.id)?,
         }))
     }
 
@@ -132,12 +134,11 @@ impl PastSession {
         let mut nodes = self.nodes.clone();
         let sources = below(rows, self.session, self.nodes.values())?;
         nodes.extend(sources.into_iter().map(|node| (node.id(), node)));
-        let pins = BTreeSet::new();
         Ok(verify(&Snapshot {
             plan: &self.plan,
             nodes: &nodes,
             log: &self.log,
-            pins: &pins,
+            pins: &self.pins,
         }))
     }
 
@@ -167,7 +168,7 @@ impl PastSession {
         let (plan, nodes) = in_force(rows, self.session, published)?;
         let is_included = window.current_turn == CurrentTurn::Included;
         let end = end + u64::from(is_included && end < self.log.end());
-        let (nothing, pins) = (Transcript::new(), BTreeSet::new());
+        let nothing = Transcript::new();
         let log = Until {
             log: &self.log,
             end,
@@ -178,7 +179,7 @@ impl PastSession {
                 plan: &plan.up_to(end),
                 nodes: &nodes,
                 log: &log,
-                pins: &pins,
+                pins: &self.pins,
             },
             view: &view,
             window,

@@ -102,12 +102,7 @@ pub fn publish(
             return Ok(Err(Outdated::Entries { span }));
         }
     }
-    let stored = StoredPlan {
-        contents: contents(rows, session.id, plan, known.as_ref())?,
-        chain: chain(rows, session.id, plan)?,
-        log: session.total.count,
-        plan: plan.clone(),
-    };
+    let stored = stored(rows, session, plan, known.as_ref())?;
     rows.put_plan(session.id, &stored)?;
     for id in replaced {
         rows.set_state(session.id, *id, NodeState::Replaced)?;
@@ -145,12 +140,7 @@ pub fn settle(rows: &mut impl Rows, cx: &HookContext) -> Outcome<()> {
         }
     }
     let plan = Plan::stored(known.plan.version() + 1, kept).map_err(damaged)?;
-    let stored = StoredPlan {
-        contents: contents(rows, session.id, &plan, Some(&known))?,
-        chain: chain(rows, session.id, &plan)?,
-        log: session.total.count,
-        plan,
-    };
+    let stored = stored(rows, &session, &plan, Some(&known))?;
     rows.put_plan(session.id, &stored)
 }
 
@@ -202,7 +192,22 @@ fn entries_of(rows: &impl Rows, session: i64, node: &SummaryNode) -> Outcome<Vec
     Ok(entries)
 }
 
-fn damaged(error: crate::plan::PlanError) -> EngineError {
+/// A plan as it is stored over the log as it is now.
+pub(crate) fn stored(
+    rows: &impl Rows,
+    session: &SessionRow,
+    plan: &Plan,
+    known: Option<&StoredPlan>,
+) -> Outcome<StoredPlan> {
+    Ok(StoredPlan {
+        contents: contents(rows, session.id, plan, known)?,
+        chain: chain(rows, session.id, plan)?,
+        log: session.total.count,
+        plan: plan.clone(),
+    })
+}
+
+pub(crate) fn damaged(error: crate::plan::PlanError) -> EngineError {
     EngineError::new(ErrorKind::Failure, "a stored plan is damaged").with_source(error)
 }
 

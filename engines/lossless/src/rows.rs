@@ -4,13 +4,15 @@
 mod memory;
 mod node;
 mod plan;
-mod sqlite;
+pub(crate) mod sqlite;
 mod text;
+
+use std::collections::BTreeSet;
 
 use contextwire_engine::durable::Ledger;
 use contextwire_engine::tokens::{ModelFamily, estimate_message};
 use contextwire_engine::{Digest, EntryId, Message, SessionId};
-use contextwire_store::{CORE, CORE_2, LogRows, Outcome, Schema};
+use contextwire_store::{CORE, CORE_2, CORE_3, LogRows, Outcome, Schema};
 
 #[cfg(any(test, feature = "testing"))]
 pub use memory::{MemoryStore, PlannedRows};
@@ -23,7 +25,10 @@ use crate::span::Span;
 pub const SCHEMA: Schema = Schema {
     application_id: 0x4357_4c4c,
     engine: "lossless",
-    steps: &[&[CORE, CORE_2, include_str!("rows/schema.sql")]],
+    steps: &[
+        &[CORE, CORE_2, include_str!("rows/schema.sql")],
+        &[CORE_3, include_str!("rows/schema_2.sql")],
+    ],
     weigh: |message| Some(weigh(message)),
 };
 
@@ -178,6 +183,36 @@ pub trait Rows: LogRows + Ledger {
     /// # Errors
     /// The store's.
     fn drop_forks(&mut self) -> Outcome<()>;
+
+    /// How often operators changed a session beside its log: pins and erasures.
+    ///
+    /// # Errors
+    /// The store's.
+    fn revision(&self, session: i64) -> Outcome<u64>;
+
+    /// Places of the log that are pinned.
+    ///
+    /// # Errors
+    /// The store's.
+    fn pins(&self, session: i64) -> Outcome<BTreeSet<u64>>;
+
+    /// Pins an entry, whether the log has it now or not, or no longer.
+    ///
+    /// # Errors
+    /// The store's.
+    fn put_pin(&mut self, session: i64, entry: &EntryId, pinned: bool) -> Outcome<()>;
+
+    /// Why there is work left for Compact or Maintain; none where there is none.
+    ///
+    /// # Errors
+    /// The store's.
+    fn debt(&self, session: i64) -> Outcome<Option<String>>;
+
+    /// Says why there is work left, or that there is none.
+    ///
+    /// # Errors
+    /// The store's.
+    fn put_debt(&mut self, session: i64, reason: Option<&str>) -> Outcome<()>;
 
     /// The name of a session by its number.
     ///

@@ -13,6 +13,8 @@ use crate::probe::{self, Identity};
 pub const CORE: &str = include_str!("schema.sql");
 /// What the second version of [`CORE`] adds; the step after it, or beside it in a new engine's first.
 pub const CORE_2: &str = include_str!("schema_2.sql");
+/// What the third version adds.
+pub const CORE_3: &str = include_str!("schema_3.sql");
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 128;
 
@@ -157,8 +159,10 @@ fn configure(connection: &Connection, what_for: Use, busy: Duration) -> rusqlite
     pragma("cache_size", "-16384")?;
     pragma("mmap_size", "268435456")?;
     pragma("wal_autocheckpoint", "1000")?;
-    if what_for == Use::Read {
-        pragma("query_only", "ON")?;
+    match what_for {
+        Use::Read => pragma("query_only", "ON")?,
+        // What is erased is not to be found in pages that are free again.
+        Use::Write => pragma("secure_delete", "ON")?,
     }
     Ok(())
 }

@@ -55,19 +55,8 @@ impl StoreFile {
     /// # Errors
     /// [`StoreError`] when the file cannot be read.
     pub fn sessions(&self) -> Result<Vec<SessionId>, StoreError> {
-        let read = || -> rusqlite::Result<Vec<String>> {
-            let mut query = self
-                .tx
-                .connection()
-                .prepare("SELECT name FROM session ORDER BY id")?;
-            query.query_map((), |row| row.get(0))?.collect()
-        };
-        let names = read().map_err(|error| self.failed(error))?;
-        // Every stored name was an id when it came.
-        Ok(names
-            .into_iter()
-            .filter_map(|name| SessionId::new(name).ok())
-            .collect())
+        let names = self.tx.session_names();
+        names.map_err(|error| self.failed(error))
     }
 
     /// The log of a session; `None` where the file does not know it.

@@ -10,14 +10,17 @@
 //!   these tables.
 //! - [`StoreFile`] reads such a file from outside, for auditors; [`StoreAdmin`] is what a running one
 //!   shows them.
+//! - [`erase`] takes out of it what somebody wants gone, and looks whether anything is left.
 //!
 //! A database that is locked, full or away fails a call as transient, never as an engine that
 //! failed (R6.5).
 
 mod admin;
 mod connection;
+pub mod erase;
 mod error;
 mod file;
+mod files;
 mod hooks;
 pub mod log;
 #[cfg(any(test, feature = "testing"))]
@@ -30,9 +33,10 @@ mod tx;
 mod writer;
 
 pub use admin::StoreAdmin;
-pub use connection::{CORE, CORE_2, Schema, Use, open, unweighed};
+pub use connection::{CORE, CORE_2, CORE_3, Schema, Use, open, unweighed};
 pub use error::{SqlError, StoreError};
 pub use file::StoreFile;
+pub use files::Files;
 pub use hooks::{Claim, Claimed, LogHooks};
 pub use log::{LogRows, LogUpdate, SessionRow};
 #[cfg(any(test, feature = "testing"))]

@@ -34,6 +34,23 @@ impl Tx {
         Self { connection, weigh }
     }
 
+    /// What a message costs in a prompt, where the engine keeps that.
+    pub(crate) fn weighed(&self, message: &Message) -> Option<u32> {
+        (self.weigh)(message)
+    }
+
+    /// Whether the file has this table; one of an older release, open for reading, may lack it.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn has_table(&self, name: &str) -> Result<bool, EngineError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1")
+            .and_then(|mut query| query.exists([name]));
+        Ok(found.map_err(SqlError)?)
+    }
+
     /// The connection, for the tables of an engine of its own.
     pub fn connection(&self) -> &Connection {
         &self.connection

@@ -50,22 +50,32 @@ impl Writer {
     ///
     /// # Errors
     /// Those of `act`, and the store's.
-    pub async fn run<T: Send + 'static>(
+    pub fn run<T: Send + 'static>(
         &self,
         cx: &HookContext,
         act: impl FnOnce(&mut Tx) -> Outcome<T> + Send + 'static,
-    ) -> Outcome<T> {
-        let (reply, answer) = oneshot::channel();
+    ) -> impl Future<Output = Outcome<T>> + Send {
         let cx = cx.clone();
-        let act = move |tx: &mut Tx| {
+        let (job, answer) = work(move |tx: &mut Tx| {
             cx.check()?;
             act(tx)
-        };
-        let job = Box::new(Work {
-            act: Some(act),
-            outcome: None,
-            reply,
         });
+        self.wait(job, answer)
+    }
+
+    /// The same for an operator, who does not go away.
+    ///
+    /// # Errors
+    /// Those of `act`, and the store's.
+    pub fn run_for_operator<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&mut Tx) -> Outcome<T> + Send + 'static,
+    ) -> impl Future<Output = Outcome<T>> + Send {
+        let (job, answer) = work(act);
+        self.wait(job, answer)
+    }
+
+    async fn wait<T>(&self, job: Box<dyn Job>, answer: Reply<T>) -> Outcome<T> {
         let queue = self.queue.as_ref().ok_or_else(gone)?;
         queue.send(job).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
@@ -73,12 +83,7 @@ impl Writer {
 
     /// Hands over work that nobody waits for; dropped where the queue is full.
     pub fn submit(&self, act: impl FnOnce(&mut Tx) -> Outcome<()> + Send + 'static) {
-        let (reply, _) = oneshot::channel();
-        let job = Box::new(Work {
-            act: Some(act),
-            outcome: None,
-            reply,
-        });
+        let (job, _) = work(act);
         let full = self
             .queue
             .as_ref()
@@ -172,6 +177,21 @@ impl<T: Send, F: FnOnce(&mut Tx) -> Outcome<T> + Send> Job for Work<T, F> {
         // Whoever asked may have stopped waiting.
         let _waited = reply.send(answer).is_ok();
     }
+}
+
+type Reply<T> = oneshot::Receiver<Outcome<T>>;
+
+/// A call on its way, and where its answer comes.
+fn work<T: Send + 'static>(
+    act: impl FnOnce(&mut Tx) -> Outcome<T> + Send + 'static,
+) -> (Box<dyn Job>, Reply<T>) {
+    let (reply, answer) = oneshot::channel();
+    let job = Work {
+        act: Some(act),
+        outcome: None,
+        reply,
+    };
+    (Box::new(job), answer)
 }
 
 fn serve(tx: &mut Tx, mut jobs: mpsc::Receiver<Box<dyn Job>>) {

@@ -1,8 +1,16 @@
-//! What an operator sees of a stored log.
+//! What an operator sees of a stored log; the rest of what operators ask is in the files below.
+
+mod change;
+mod explain;
+mod look;
 
 use bytes::Bytes;
-use contextwire_engine::{Digest, EntryId, StoredEntry, StoredLog, TranscriptState};
+use contextwire_engine::{Digest, EntryId, SessionId, StoredEntry, StoredLog, TranscriptState};
 
+pub use self::explain::{ExplainReader, explained};
+pub use self::look::{PlanReader, listed, planned};
+
+use super::call::session_id;
 use super::message::digest;
 use super::{At, ConvertError, each, optional};
 use crate::v1;
@@ -76,17 +84,42 @@ impl Inspection {
     }
 }
 
+/// A list in pieces of at most so many elements, the first one however short.
+fn pieces<T>(all: Vec<T>, most: usize) -> Vec<Vec<T>> {
+    let mut all = all.into_iter().peekable();
+    let mut pieces = vec![all.by_ref().take(most).collect()];
+    while all.peek().is_some() {
+        pieces.push(all.by_ref().take(most).collect());
+    }
+    pieces
+}
+
+/// Which session an operator means.
+///
+/// # Errors
+/// When it cannot be the id of one.
+pub fn session(id: String) -> Result<SessionId, ConvertError> {
+    session_id(id).at("session_id")
+}
+
+/// An optional text where the wire has an empty one.
+fn text(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
 impl From<StoredEntry> for v1::StoredEntry {
     fn from(entry: StoredEntry) -> Self {
         let StoredEntry {
             entry_id,
             digest,
             turn,
+            erased,
         } = entry;
         Self {
             entry_id: entry_id.as_str().to_owned(),
             digest: Bytes::copy_from_slice(&digest.0),
             turn: turn.unwrap_or_default(),
+            erased,
         }
     }
 }
@@ -99,11 +132,13 @@ impl TryFrom<v1::StoredEntry> for StoredEntry {
             entry_id,
             digest: bytes,
             turn,
+            erased,
         } = wire;
         Ok(Self {
             entry_id: EntryId::from(entry_id),
             digest: Digest(digest(&bytes).at("digest")?),
             turn: Some(turn).filter(|turn| !turn.is_empty()),
+            erased,
         })
     }
 }
@@ -118,10 +153,12 @@ mod tests {
 
     fn entry() -> impl Strategy<Value = StoredEntry> {
         let turn = proptest::option::of("[a-z]{1,3}");
-        ("[a-z]{0,3}", any::<[u8; 32]>(), turn).prop_map(|(id, digest, turn)| StoredEntry {
+        let fields = ("[a-z]{0,3}", any::<[u8; 32]>(), turn, any::<bool>());
+        fields.prop_map(|(id, digest, turn, erased)| StoredEntry {
             entry_id: EntryId::from(id),
             digest: Digest(digest),
             turn,
+            erased,
         })
     }
 
@@ -133,6 +170,7 @@ mod tests {
                 entry_id: EntryId::from("same".to_owned()),
                 digest: Digest([0; 32]),
                 turn: None,
+                erased: false,
             });
             StoredLog {
                 entries,

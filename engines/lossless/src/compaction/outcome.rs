@@ -93,6 +93,23 @@ impl Outcome {
         }
     }
 
+    /// Why there is work left for the next compaction; none where there is none.
+    pub fn debt(&self) -> Option<String> {
+        match self.end {
+            End::NotDue | End::TargetMet | End::NothingLeft if self.provisional == 0 => None,
+            End::NotDue | End::TargetMet | End::NothingLeft => Some(format!(
+                "{} summaries are provisional: a model has to write them anew",
+                self.provisional
+            )),
+            End::Failed(_)
+            | End::Resting(_)
+            | End::Cancelled
+            | End::OutOfTime
+            | End::Stale
+            | End::Store(_) => Some(self.reason()),
+        }
+    }
+
     fn reason(&self) -> String {
         match &self.end {
             End::NotDue if self.budget.is_none() => {

@@ -181,13 +181,12 @@ impl Parts<'_> {
         };
         let places = self.held.seen.places().iter().copied();
         let view = View::new(view, places, log.end());
-        let pins = std::collections::BTreeSet::new();
         let fit = Fit {
             snapshot: Snapshot {
                 plan: self.plan,
                 nodes: self.nodes,
                 log: &log,
-                pins: &pins,
+                pins: &self.held.pins,
             },
             view: &view,
             window,

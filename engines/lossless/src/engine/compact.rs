@@ -1,19 +1,18 @@
 //! Compact: the next version of the plan, made beside whatever else goes on.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use contextwire_engine::{Compact, Compacted, EngineError, HookContext, SessionId};
 use contextwire_legacy::Summarizer;
-use contextwire_store::{Claimed, Store};
+use contextwire_store::{Claimed, LogRows as _, Store};
 use lru::LruCache;
 
 use super::LosslessEngine;
 use super::held::{Held, below};
 use super::sink::StoreSink;
-use crate::compaction::{Breaker, Compaction, Memory, Settings};
+use crate::compaction::{Breaker, Compaction, Memory, Outcome, Settings};
 use crate::entry::Log;
 use crate::node::{NodeId, NodeState, SummaryNode};
 use crate::plan::FrontierItem;
@@ -98,7 +97,6 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
             });
         }
         let compactor = &self.compactor;
-        let pins = BTreeSet::new();
         let sink = StoreSink {
             store: self.hooks.store(),
             cx,
@@ -109,7 +107,7 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
                 plan: &held.plan,
                 nodes: &held.nodes,
                 log: &held.log,
-                pins: &pins,
+                pins: &held.pins,
             },
             request,
             settings: &compactor.settings,
@@ -120,7 +118,41 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
         let mut memory = compactor.memory(name);
         let outcome = compaction.run(&mut memory).await;
         compactor.remember(name, memory);
+        self.note_debt(name, &held, &outcome).await?;
         Ok(outcome.answer())
+    }
+
+    /// Notes why there is work left, or that there is none; nobody waits for that.
+    async fn note_debt(
+        &self,
+        name: &SessionId,
+        held: &Held,
+        outcome: &Outcome,
+    ) -> Result<(), EngineError> {
+        let Some(session) = held.session else {
+            return Ok(());
+        };
+        let is_provisional = |node: &Arc<SummaryNode>| {
+            let stays = outcome.plan.summaries().iter();
+            node.state() == NodeState::Repair
+                && stays.into_iter().any(|placed| placed.id == node.id())
+        };
+        let debt = outcome.debt().or_else(|| {
+            let waits = held.nodes.values().any(is_provisional);
+            waits.then(|| "provisional summaries wait for a model".to_owned())
+        });
+        let name = name.clone();
+        let known = self.hooks.store().read(move |rows| rows.debt(session));
+        if known.await? != debt {
+            self.hooks.store().submit(move |rows| {
+                // The session may have been erased meanwhile.
+                match rows.session(&name)? {
+                    Some(row) => rows.put_debt(row.id, debt.as_deref()),
+                    None => Ok(()),
+                }
+            });
+        }
+        Ok(())
     }
 
     /// A copy of the session with every body that may have to be summarised.

@@ -30,6 +30,10 @@ pub(crate) struct Held {
     pub(crate) nodes: HashMap<NodeId, Arc<SummaryNode>>,
     pub(crate) log: HeldLog,
     pub(crate) corrections: Vec<(u64, Digest)>,
+    /// Places that stay verbatim.
+    pub(crate) pins: BTreeSet<u64>,
+    /// How often an operator had changed the session.
+    pub(crate) revision: u64,
     /// The last view and the places that it shows.
     pub(crate) seen: Seen,
 }
@@ -40,6 +44,7 @@ pub(crate) struct HeldState {
     session: Option<i64>,
     total: TranscriptState,
     plan: (u64, Digest),
+    revision: u64,
 }
 
 /// What changed since.
@@ -62,6 +67,8 @@ pub(crate) enum Change {
         weights: Vec<Weight>,
         plan: Option<(StoredPlan, Vec<SummaryNode>)>,
         corrections: Vec<(u64, Digest)>,
+        pins: BTreeSet<u64>,
+        revision: u64,
     },
 }
 
@@ -74,7 +81,9 @@ pub(crate) fn look(rows: &impl Rows, name: &SessionId, known: &HeldState) -> Out
         return Ok(Change::Absent);
     };
     let count = known.total.count;
-    let is_same = known.session == Some(row.id) && count <= row.total.count && {
+    let revision = rows.revision(row.id)?;
+    let is_known = known.session == Some(row.id) && known.revision == revision;
+    let is_same = is_known && count <= row.total.count && {
         let last = count.checked_sub(1);
         let chain = last.map(|last| rows.chain_at(row.id, last)).transpose()?;
         chain.is_none_or(|chain| chain == known.total.chain)
@@ -87,6 +96,8 @@ pub(crate) fn look(rows: &impl Rows, name: &SessionId, known: &HeldState) -> Out
             weights: rows.weights(row.id, 0)?,
             plan: with_nodes(rows, row.id, plan)?,
             corrections: rows.corrections(row.id)?,
+            pins: rows.pins(row.id)?,
+            revision,
         });
     }
     let weights = if row.total.count > count {
@@ -157,6 +168,7 @@ impl Held {
             session: self.session,
             total: self.total,
             plan: (self.plan.version(), self.plan.digest()),
+            revision: self.revision,
         }
     }
 
@@ -183,11 +195,15 @@ impl Held {
                 weights,
                 plan,
                 corrections,
+                pins,
+                revision,
             } => {
                 *self = Self {
                     session: Some(session),
                     total,
                     corrections,
+                    pins,
+                    revision,
                     ..Self::default()
                 };
                 self.log.extend(weights);

@@ -33,6 +33,12 @@ impl Sessions {
         Arc::clone(slot)
     }
 
+    /// Lets a session go.
+    pub(crate) fn forget(&self, name: &SessionId) {
+        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.pop(name);
+    }
+
     /// Says what a session takes now; others may have to go.
     pub(crate) fn weigh(&self, name: &SessionId, held: &mut Held) {
         if held.bytes() > MAX_SESSION_BYTES {

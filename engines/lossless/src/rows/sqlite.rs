@@ -1,5 +1,7 @@
 //! The rows in SQLite tables.
 
+use std::collections::BTreeSet;
+
 use contextwire_engine::tokens::ModelFamily;
 use contextwire_engine::{Digest, EntryId, Message, SessionId};
 use contextwire_store::{MESSAGE_COLUMNS, Outcome, SqlError, Tx, bounded, read_message, unbounded};
@@ -159,6 +161,60 @@ impl Rows for Tx {
         )
     }
 
+    fn revision(&self, session: i64) -> Outcome<u64> {
+        let found = self
+            .connection()
+            .prepare_cached("SELECT number FROM revision WHERE session = ?1")
+            .and_then(|mut query| query.query_row([session], |row| row.get(0)).optional());
+        Ok(unbounded(found.map_err(SqlError)?.unwrap_or_default()))
+    }
+
+    fn pins(&self, session: i64) -> Outcome<BTreeSet<u64>> {
+        if !self.has_table("pin")? {
+            return Ok(BTreeSet::new());
+        }
+        let read = || -> rusqlite::Result<BTreeSet<u64>> {
+            let mut query = self.connection().prepare_cached(
+                "SELECT place FROM pin JOIN entry USING (session, entry_id)
+                 WHERE session = ?1 AND place IS NOT NULL",
+            )?;
+            let places = query.query_map([session], |row| Ok(unbounded(row.get(0)?)))?;
+            places.collect()
+        };
+        Ok(read().map_err(SqlError)?)
+    }
+
+    fn put_pin(&mut self, session: i64, entry: &EntryId, pinned: bool) -> Outcome<()> {
+        let sql = if pinned {
+            "INSERT OR IGNORE INTO pin (session, entry_id) VALUES (?1, ?2)"
+        } else {
+            "DELETE FROM pin WHERE session = ?1 AND entry_id = ?2"
+        };
+        self.execute(sql, params![session, entry.as_str()])?;
+        self.revise(session)
+    }
+
+    fn debt(&self, session: i64) -> Outcome<Option<String>> {
+        if !self.has_table("debt")? {
+            return Ok(None);
+        }
+        let found = self
+            .connection()
+            .prepare_cached("SELECT reason FROM debt WHERE session = ?1")
+            .and_then(|mut query| query.query_row([session], |row| row.get(0)).optional());
+        Ok(found.map_err(SqlError)?)
+    }
+
+    fn put_debt(&mut self, session: i64, reason: Option<&str>) -> Outcome<()> {
+        match reason {
+            Some(reason) => self.execute(
+                "INSERT OR REPLACE INTO debt (session, reason) VALUES (?1, ?2)",
+                params![session, reason],
+            ),
+            None => self.execute("DELETE FROM debt WHERE session = ?1", [session]),
+        }
+    }
+
     fn session_name(&self, session: i64) -> Outcome<Option<SessionId>> {
         let found = self
             .connection()
@@ -234,6 +290,21 @@ impl Rows for Tx {
             return Ok(Vec::new());
         }
         Ok(read().map_err(SqlError)?)
+    }
+}
+
+/// Beside the trait: says that what memory holds of a session is old.
+pub(crate) trait Revise {
+    fn revise(&self, session: i64) -> Outcome<()>;
+}
+
+impl Revise for Tx {
+    fn revise(&self, session: i64) -> Outcome<()> {
+        self.execute(
+            "INSERT INTO revision (session, number) VALUES (?1, 1)
+             ON CONFLICT DO UPDATE SET number = number + 1",
+            [session],
+        )
     }
 }
 

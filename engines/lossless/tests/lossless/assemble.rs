@@ -6,7 +6,7 @@ use contextwire_engine::{
 };
 use contextwire_lossless::publish::{Publication, publish};
 use contextwire_lossless::rows::MemoryStore;
-use contextwire_lossless::{LosslessEngine, Plan};
+use contextwire_lossless::{LosslessEngine, LosslessOptions, Plan};
 use contextwire_store::{LogRows, Store};
 
 use super::support::*;
@@ -237,7 +237,7 @@ async fn the_model_in_memory_answers_as_the_tables_do() {
 #[tokio::test]
 async fn l05_while_another_process_writes_assemblies_go_on_and_commits_are_transient() {
     let place = Place::new();
-    let options = contextwire_lossless::LosslessOptions {
+    let options = LosslessOptions {
         busy_timeout: std::time::Duration::ZERO,
         ..<_>::default()
     };
@@ -288,4 +288,43 @@ async fn an_upload_is_answered_with_nothing() {
         panic!("no projection was known");
     };
     assert!(reply.messages.is_empty());
+}
+
+/// E03: what the tables number is nothing that a model or a thread sees.
+#[tokio::test]
+async fn e03_a_file_that_is_written_anew_gives_the_same_epoch_and_bytes() {
+    let place = Place::new();
+    let options = LosslessOptions {
+        summarizer: std::sync::Arc::new(super::stub::Stub::default()),
+        ..LosslessOptions::default()
+    };
+    let log: Transcript = long(120, 60).into_iter().collect();
+    let before = {
+        let engine = LosslessEngine::open(&place.path(), options).unwrap();
+        after_turn(&engine, &of("first"), list(&["x"])).await;
+        after_turn(&engine, &call(), log).await;
+        let room = contextwire_engine::Compact {
+            token_budget: contextwire_engine::TokenBudget::new(6_000),
+            force: true,
+            ..contextwire_engine::Compact::default()
+        };
+        assert!(engine.compact(&call(), room).await.unwrap().compacted);
+        // What stands before it goes, so that the numbers of rows and pages are others.
+        let erase = contextwire_engine::EraseSession {
+            session: name("first"),
+            entry_ids: Vec::new(),
+        };
+        let before = assemble(&engine, &call(), &Transcript::new(), Some(6_000)).await;
+        contextwire_engine::EngineAdmin::erase_session(&engine.admin(), erase)
+            .await
+            .unwrap();
+        before
+    };
+    let file = rusqlite::Connection::open(place.path()).unwrap();
+    file.execute_batch("VACUUM").unwrap();
+    drop(file);
+    let after = assemble(&place.open(), &call(), &Transcript::new(), Some(6_000)).await;
+    assert_eq!(after.context_projection, before.context_projection);
+    let nothing = Transcript::new();
+    assert_eq!(payloads(&after, &nothing), payloads(&before, &nothing));
 }

@@ -14,8 +14,9 @@ use contextwire_lossless::{PastSession, open_file};
 
 use super::support::*;
 
-/// Seeded instants at which a child is killed.
+/// Seeded instants at which a child is killed, unless `CONTEXTWIRE_KILLS` says how many.
 const KILLS: u64 = 20;
+const MIGRATING: &str = "migrating";
 const STORE: &str = "store=";
 const COMMITTED: &str = "committed ";
 /// Messages of each turn.
@@ -52,13 +53,79 @@ async fn child_that_commits_until_it_is_killed() {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the switch of a long run")]
+fn kills() -> u64 {
+    let said = std::env::var("CONTEXTWIRE_KILLS");
+    said.ok().map_or(KILLS, |said| said.parse().unwrap())
+}
+
+/// In the child: brings the file of an older release up to date, and says when it begins.
+#[test]
+fn child_that_migrates_until_it_is_killed() {
+    let Some(path) = store_argument() else {
+        return;
+    };
+    println!("{MIGRATING}");
+    contextwire_lossless::LosslessEngine::open(&path, <_>::default()).unwrap();
+}
+
+/// What the file of the release before was: without the tables of the last step.
+fn as_before(path: &Path) {
+    let file = rusqlite::Connection::open(path).unwrap();
+    file.execute_batch(
+        "BEGIN; DROP TABLE pin; DROP TABLE debt; DROP TABLE revision; DROP TABLE erased;
+         PRAGMA user_version = 1; COMMIT;",
+    )
+    .unwrap();
+}
+
+#[tokio::test]
+async fn a_kill_during_a_migration_leaves_the_old_file_or_the_new_one() {
+    let place = Place::new();
+    let path = place.path();
+    let log: contextwire_engine::Transcript = long(60, 40).into_iter().collect();
+    bootstrap(&place.open(), &call(), log.clone()).await;
+    let mut seeded = Seeded(2);
+    let mut finished = 0;
+    for kill in 0..kills() {
+        as_before(&path);
+        let test = "kill::child_that_migrates_until_it_is_killed";
+        let mut child = child_in(test, &path);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        while !lines.next().unwrap().unwrap().contains(MIGRATING) {}
+        for _ in 0..seeded.below(3_000_000) {
+            std::hint::spin_loop();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Whoever reads it as it is finds everything, whichever release it is of.
+        let stored = open_file(&path).unwrap().log(&name("s")).unwrap().unwrap();
+        assert_eq!(stored.total, log.state(), "kill {kill}");
+        let version: u32 = rusqlite::Connection::open(&path)
+            .unwrap()
+            .query_row("SELECT user_version FROM pragma_user_version", (), |row| {
+                row.get(0)
+            })
+            .unwrap();
+        finished += u64::from(version == 2);
+        // The next engine goes on with it.
+        let engine = place.open();
+        let reply = assemble(&engine, &call(), &log, None).await;
+        assert_eq!(texts(&reply, &log).len(), 60, "kill {kill}");
+    }
+    println!(
+        "{finished} of {} migrations were over before the kill",
+        kills()
+    );
+}
+
 fn child(store: &Path) -> Child {
+    child_in("kill::child_that_commits_until_it_is_killed", store)
+}
+
+fn child_in(test: &str, store: &Path) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args([
-            "kill::child_that_commits_until_it_is_killed",
-            "--exact",
-            "--nocapture",
-        ])
+        .args([test, "--exact", "--nocapture"])
         .arg(format!("{STORE}{}", store.display()))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -123,7 +190,7 @@ fn a_kill_loses_no_acknowledged_turn_and_leaves_no_half_turn_and_no_half_plan() 
     let place = Place::new();
     let mut seeded = Seeded(1);
     let mut acknowledged = Vec::new();
-    for kill in 0..KILLS {
+    for kill in 0..kills() {
         killed(&place.path(), &mut seeded, &mut acknowledged);
         let stored = stored(&place.path());
         for n in &acknowledged {

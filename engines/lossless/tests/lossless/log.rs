@@ -114,3 +114,20 @@ async fn r3_3_an_engine_that_was_away_catches_up_in_a_read() {
     assert_eq!(texts(&reply, &view), ["a", "b", "c"]);
     assert_eq!(cx.take_reply().log_state, Some(view.state()));
 }
+
+/// I03: two replicas of one store, one key.
+#[tokio::test]
+async fn i03_of_two_commits_under_one_key_at_once_exactly_one_wins() {
+    let place = Place::new();
+    let (one, other) = (place.open(), place.open());
+    for n in 0..10 {
+        let same = || turn(&format!("t{n}"), n, vec![entry(&format!("e{n}"))]);
+        let (first, second) = tokio::join!(commit(&one, same()), commit(&other, same()));
+        let mut answers = [format!("{first:?}"), format!("{second:?}")];
+        answers.sort();
+        assert_eq!(answers, ["Committed", "Duplicate"], "turn {n}");
+    }
+    let file = open_file(&place.path()).unwrap();
+    let log = file.log(&name("s")).unwrap().unwrap();
+    assert_eq!(log.entries.len(), 10);
+}

@@ -10,10 +10,12 @@
 mod assemble;
 mod compact;
 mod dispose;
+mod erase;
 mod kill;
 mod laws;
 mod log;
 mod past;
+mod session;
 mod store;
 mod stub;
 mod sub;

@@ -10,14 +10,14 @@ use contextwire_engine::{
 };
 
 use super::*;
-use crate::connection::{CORE, CORE_2, Schema, unweighed};
+use crate::connection::{CORE, CORE_2, CORE_3, Schema, unweighed};
 use crate::sqlite::SqliteStore;
 use crate::store::system_clock;
 
 const SCHEMA: Schema = Schema {
     application_id: 7,
     engine: "test",
-    steps: &[&[CORE, CORE_2]],
+    steps: &[&[CORE, CORE_2, CORE_3]],
     weigh: unweighed,
 };
 

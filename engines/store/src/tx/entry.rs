@@ -176,6 +176,8 @@ impl LogRows for Tx {
             turn,
             hook,
         } = marks;
+        let erased = self.stub_for(session, message)?;
+        let message = erased.as_ref().unwrap_or(message);
         let payload = message.payload();
         let is_large = payload.len() >= BLOB_BYTES;
         let body = is_large.then(|| self.blob(payload)).transpose()?;

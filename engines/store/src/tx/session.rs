@@ -20,6 +20,22 @@ impl Tx {
         Ok(found.map_err(SqlError)?)
     }
 
+    /// The names of all sessions, in the order in which they came.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn session_names(&self) -> Result<Vec<SessionId>, EngineError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut query = self
+                .connection
+                .prepare_cached("SELECT name FROM session ORDER BY id")?;
+            query.query_map((), |row| row.get(0))?.collect()
+        };
+        let names = read().map_err(SqlError)?.into_iter();
+        // Every stored name was an id when it came.
+        Ok(names.filter_map(|name| SessionId::new(name).ok()).collect())
+    }
+
     pub(super) fn insert_session(&self, name: &SessionId) -> Result<SessionRow, EngineError> {
         let empty = TranscriptState::EMPTY;
         self.execute(

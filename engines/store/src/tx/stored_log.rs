@@ -10,13 +10,22 @@ use crate::log::LogRows as _;
 impl Tx {
     /// The log of a session; `None` where it is not stored. Reads every body: what an entry is said
     /// to be is what a host would get.
-    pub(crate) fn stored_log(&self, session: &SessionId) -> Result<Option<StoredLog>, EngineError> {
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn stored_log(&self, session: &SessionId) -> Result<Option<StoredLog>, EngineError> {
         let Some(row) = self.session(session)? else {
             return Ok(None);
         };
+        let erased = if self.has_table("erased")? {
+            "EXISTS (SELECT 1 FROM erased
+                     WHERE erased.session = entry.session AND erased.entry_id = entry.entry_id)"
+        } else {
+            "0"
+        };
         let entries = || -> rusqlite::Result<Vec<StoredEntry>> {
             let mut query = self.connection.prepare_cached(&format!(
-                "SELECT turn, {MESSAGE_COLUMNS} FROM entry
+                "SELECT turn, {erased} AS erased, {MESSAGE_COLUMNS} FROM entry
                  WHERE session = ?1 AND place IS NOT NULL ORDER BY place"
             ))?;
             query.query_map([row.id], stored_entry)?.collect()
@@ -35,5 +44,6 @@ fn stored_entry(row: &Row<'_>) -> rusqlite::Result<StoredEntry> {
         entry_id: message.entry_id().clone(),
         digest: message.digest(),
         turn: row.get("turn")?,
+        erased: row.get("erased")?,
     })
 }

@@ -1,8 +1,10 @@
 //! Every full vector keeps all of its fields on the way through the domain types.
 
 use contextwire_engine::{
-    AssembleReply, ContextProjection, Message, Omitted, RuntimeContext, RuntimeSettings, Scope,
-    Segment, Session, SessionTarget, StoredEntry, TranscriptState, Unchanged,
+    AssembleReply, ContextProjection, DoctorFinding, EraseSession, ErasedRows, ExplainTurn,
+    ExplainedItem, LeftOut, Message, Omitted, PinEntry, PlanItem, PlanSummary, RuntimeContext,
+    RuntimeSettings, Scope, Segment, Session, SessionTarget, StoreStatus, StoredEntry,
+    StoredSession, TranscriptState, Unchanged,
 };
 use contextwire_proto::convert::{
     AfterTurnResult, AfterTurnStart, AssembleResult, AssembleStart, BootstrapResult,
@@ -84,20 +86,29 @@ domain_types! {
     DescribeRequest => HostDescription;
     DescribeResponse => EngineDescription;
     DisposeResponse => DisposeResponse;
+    DoctorFinding => DoctorFinding;
     EndSubagentRequest => EndSubagentRequest;
     EndSubagentResponse => EndSubagentResponse;
+    EraseSessionRequest => EraseSession;
+    ErasedRows => ErasedRows;
+    ExplainTurnRequest => ExplainTurn;
+    ExplainedItem => ExplainedItem;
     HostCall => HostCallRequest;
     HostCallResult => HostCallResult;
     IngestBatchRequest => IngestBatchRequest;
     IngestBatchResponse => IngestBatchResponse;
     IngestRequest => IngestRequest;
     IngestResponse => IngestResponse;
+    LeftOut => LeftOut;
     MaintainRequest => HostFrame<MaintainStart>;
     MaintainResponse => EngineFrame<MaintainResult>;
     MaintainResult => MaintainResult;
     MaintainStart => MaintainStart;
     Message => Message;
     OmittedPayload => Omitted;
+    PinEntryRequest => PinEntry;
+    PlanItem => PlanItem;
+    PlanSummary => PlanSummary;
     PrepareSubagentSpawnRequest => PrepareSubagentSpawnRequest;
     PrepareSubagentSpawnResponse => PrepareSubagentSpawnResponse;
     ResolveSubagentSpawnRequest => ResolveSubagentSpawnRequest;
@@ -108,7 +119,9 @@ domain_types! {
     Segment => Segment;
     Session => Session;
     SessionTarget => SessionTarget;
+    StoreStatus => StoreStatus;
     StoredEntry => StoredEntry;
+    StoredSession => StoredSession;
     TranscriptState => TranscriptState;
     TranscriptUpdate => TranscriptUpdate;
     UnchangedProjection => Unchanged;

@@ -49,12 +49,27 @@ types! {
     DescribeResponse
     DisposeRequest
     DisposeResponse
+    DoctorFinding
+    DoctorRequest
+    DoctorResponse
     EndSubagentRequest
     EndSubagentResponse
     EngineInfo
     EntryAnchor
     EntryIds
     EntryReplacement
+    EraseSessionRequest
+    EraseSessionResponse
+    ErasedRows
+    ErasureProof
+    ExplainTurnRequest
+    ExplainTurnResponse
+    ExplainedContext
+    ExplainedItem
+    GetPlanRequest
+    GetPlanResponse
+    GetStatusRequest
+    GetStatusResponse
     HostCall
     HostCallError
     HostCallResult
@@ -70,7 +85,10 @@ types! {
     Keep
     KnownProjection
     LateHook
+    LeftOut
     Limits
+    ListSessionsRequest
+    ListSessionsResponse
     LlmComplete
     LlmCompleteResult
     LlmMessage
@@ -82,6 +100,11 @@ types! {
     Message
     NeedTranscript
     OmittedPayload
+    PinEntryRequest
+    PinEntryResponse
+    Places
+    PlanItem
+    PlanSummary
     PrepareSubagentSpawnRequest
     PrepareSubagentSpawnResponse
     Progress
@@ -105,7 +128,10 @@ types! {
     SettingsLimits
     SettingsModel
     SettingsRuntime
+    StoreStatus
     StoredEntry
+    StoredPlan
+    StoredSession
     ToolSet
     TranscriptSemantics
     TranscriptState
