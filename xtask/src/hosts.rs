@@ -1,5 +1,6 @@
 //! The TypeScript packages and the plugin in real hosts: `tests/hosts/run.mjs` does the work, since it needs Node
-//! anyway. Without Node, npm or its registry the steps say so and pass.
+//! anyway. Without Node or npm the steps say so and pass; a host that cannot be installed is a failure, unless
+//! `CONTEXTWIRE_SKIP_HOSTS` leaves the hosts out.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -19,13 +20,21 @@ pub(crate) fn packages() -> Step {
     node(TITLE, "packages")
 }
 
-/// The command that serves engines, then the plugin in a real OpenClaw.
+/// One life of a session in a real OpenClaw, with the command that the build of the tests made.
+pub(crate) fn quick() -> Step {
+    node("openclaw gateway", "quick").within(LONG)
+}
+
+/// The command that serves engines, then the plugin in a real OpenClaw, on both of its harnesses.
 pub(crate) fn gateway() -> Vec<Step> {
     let build = Step::cargo("engine build", "build -p contextwire -j2");
-    let gateway = node("openclaw gateway", "gateway")
-        .within(LONG)
-        .after_previous();
-    vec![build, gateway]
+    let tests = [
+        ("openclaw gateway, quick", "quick"),
+        ("openclaw gateway, all cases", "gateway"),
+        ("openclaw on codex", "codex"),
+    ];
+    let tests = tests.map(|(title, task)| node(title, task).within(LONG));
+    [build].into_iter().chain(tests).collect()
 }
 
 fn node(title: &'static str, task: &str) -> Step {

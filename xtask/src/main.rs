@@ -29,7 +29,7 @@ struct Cli {
 /// One line each, since `--help` is where a newcomer reads them.
 #[derive(Debug, Clone, Copy, Subcommand)]
 enum Task {
-    /// What a change has to pass: format, lints, docs, protocol, tests
+    /// What a change has to pass: format, lints, docs, protocol, tests, one session in a real gateway
     Ci,
     /// All of `ci` with 2000 cases a property, then the benchmarks and the real hosts
     Full,

@@ -21,6 +21,7 @@ pub(crate) fn ci() -> Vec<Step> {
     let mut steps = checks();
     steps.push(tests());
     steps.push(hosts::packages());
+    steps.push(hosts::quick());
     steps
 }
 

@@ -30,6 +30,8 @@ export interface Config {
   memoryPrompt: "append" | "engine";
   /** Deadline of an assembly, in milliseconds. */
   assembleDeadlineMs: number;
+  /** Whether a session that is deleted at the host is erased at the engine. */
+  eraseDeleted: boolean;
   /** Folder of the plugin's own file; absent: in the host's state folder. */
   stateDir: string | undefined;
 }
@@ -65,6 +67,7 @@ export const SETTINGS = [
   "runtimeContextKeys",
   "memoryPrompt",
   "assembleDeadlineMs",
+  "eraseDeleted",
   "stateDir",
 ];
 
@@ -87,6 +90,7 @@ export function readConfig(raw: Record<string, unknown> | undefined): Config {
     runtimeContextKeys: texts(given, "runtimeContextKeys", problems),
     memoryPrompt: choice(given, "memoryPrompt", ["append", "engine"], problems) ?? "append",
     assembleDeadlineMs: number(given, "assembleDeadlineMs", 5000, problems),
+    eraseDeleted: flag(given, "eraseDeleted", problems),
     stateDir: optionalText(given, "stateDir", problems),
   };
   if ((config.target === undefined) === (config.spawn === undefined)) {
@@ -149,6 +153,12 @@ function texts(given: Record<string, unknown>, key: string, problems: string[]):
   if (Array.isArray(value) && value.every((item) => typeof item === "string")) return value;
   problems.push(`\`${key}\` must be a list of texts`);
   return [];
+}
+
+function flag(given: Record<string, unknown>, key: string, problems: string[]): boolean {
+  const value = given[key] ?? false;
+  if (typeof value !== "boolean") problems.push(`\`${key}\` must be true or false`);
+  return value === true;
 }
 
 function number(given: Record<string, unknown>, key: string, fallback: number, problems: string[]): number {

@@ -6,6 +6,7 @@ import { assemble } from "./hook/assemble.ts";
 import { bootstrap } from "./hook/bootstrap.ts";
 import { commitTurn } from "./hook/commit.ts";
 import { compact } from "./hook/compact.ts";
+import { sessionEnded } from "./hook/erase.ts";
 import { maintain } from "./hook/maintain.ts";
 import { prepareSubagentSpawn, subagentEnded } from "./hook/subagent.ts";
 import { Turn } from "./hook/turn.ts";
@@ -15,6 +16,7 @@ import type {
   CommitParams,
   CompactParams,
   Logger,
+  SessionEndEvent,
   SessionParams,
   SpawnParams,
   SubagentEndParams,
@@ -31,6 +33,7 @@ export interface PluginApi {
   logger: Logger;
   runtime?: { state?: { resolveStateDir?(): string }; version?: string };
   registerContextEngine(id: string, factory: (context: unknown) => object): unknown;
+  on?(hook: "session_end", handler: (event: SessionEndEvent) => void): void;
   registerService?(service: { id: string; start(): void; stop(): void }): void;
   registerCommand?(command: object): void;
   registerGatewayMethod?(method: string, handler: (context: GatewayCall) => Promise<void>, options?: object): void;
@@ -58,6 +61,13 @@ export function register(api: PluginApi): void {
     },
     stop: () => held?.pause(),
   });
+  if (config.eraseDeleted) {
+    api.on?.("session_end", (event) => {
+      if (event.reason !== "deleted") return;
+      sessionEnded(runtime(), event);
+      if (slot() === "contextwire") runtime().start();
+    });
+  }
   registerReports(api, runtime, slot);
 }
 

@@ -12,10 +12,12 @@ import { Acquaintance, implementsMethod, keepsMirrors } from "./engine/descripti
 import { Engine } from "./engine/engine.ts";
 import { SpawnedEngine } from "./engine/spawned.ts";
 import { settle } from "./hook/bootstrap.ts";
+import type { StoredErasure } from "./hook/erase.ts";
 import type { AssembleParams, HostSdk, Logger } from "./host/types.ts";
 import { Meta, openDatabase } from "./outbox/database.ts";
 import { Delivery } from "./outbox/delivery.ts";
 import { Lineage } from "./outbox/lineage.ts";
+import { SpawnJournal } from "./outbox/spawn_journal.ts";
 import { OutboxStore } from "./outbox/store.ts";
 import { OwnCost } from "./own_cost.ts";
 import { type Session, Sessions } from "./session/session.ts";
@@ -62,6 +64,7 @@ export class Runtime {
   readonly sessions: Sessions;
   readonly lineage: Lineage;
   readonly outbox: OutboxStore;
+  readonly spawns: SpawnJournal;
   readonly delivery: Delivery;
   readonly own = new OwnCost();
   /** Who answered the last assembly. */
@@ -71,6 +74,7 @@ export class Runtime {
   private readonly channel: Channel;
   private readonly db: DatabaseSync;
   private readonly loadSdk: () => Promise<HostSdk>;
+  private lookedForOrphans = false;
   private loadedSdk: Promise<HostSdk> | undefined;
   private readonly warned = new Set<string>();
   private readonly settling = new Map<string, NodeJS.Timeout>();
@@ -91,6 +95,7 @@ export class Runtime {
     this.engine = new Engine(this.channel, acquaintance, identity, (text) => this.changed(text));
     this.lineage = new Lineage(this.db);
     this.outbox = new OutboxStore(this.db, engineKey);
+    this.spawns = new SpawnJournal(this.db, engineKey, this.outbox);
     this.sessions = new Sessions(() => this.sdk(), this.lineage);
     this.delivery = new Delivery(this);
   }
@@ -98,7 +103,21 @@ export class Runtime {
   /** A gateway started, or a hook is called: the engine is needed, and what waits for it may go. */
   start(): void {
     this.spawned?.start();
+    if (!this.lookedForOrphans) {
+      this.lookedForOrphans = true;
+      for (const id of this.spawns.orphans(Date.now())) this.spawns.settle(id, "ROLLED_BACK", Date.now());
+    }
     this.delivery.wake();
+  }
+
+  /** A session is no more at the host: what it still had to say goes with it, and the engine is told behind its calls. */
+  erase(erasure: StoredErasure): void {
+    const { sessionId } = erasure;
+    clearTimeout(this.settling.get(sessionId));
+    this.settling.delete(sessionId);
+    this.sessions.forget(sessionId);
+    this.lineage.forget(sessionId);
+    this.outbox.eraseSession(sessionId, JSON.stringify(erasure), Date.now());
   }
 
   /** The gateway stops, and may start again in this process. */

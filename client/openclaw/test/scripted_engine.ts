@@ -4,6 +4,7 @@ import { rmSync } from "node:fs";
 import { type DescMessage, type Message, create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Metadata, Server, ServerCredentials, type ServiceDefinition, status } from "@grpc/grpc-js";
 import { ageTo, asBuffer, writeDetails } from "contextwire-proto";
+import { EngineAdminService } from "contextwire-proto/v1/admin";
 import { ContextEngineService } from "contextwire-proto/v1/service";
 
 /** What an engine is told to answer instead of its plain answer. */
@@ -48,7 +49,7 @@ export class ScriptedEngine {
     const server = new Server();
     const definition: Record<string, object> = {};
     const handlers: Record<string, unknown> = {};
-    for (const method of ContextEngineService.methods) {
+    for (const method of [...ContextEngineService.methods, EngineAdminService.method.eraseSession]) {
       const isStream = method.methodKind === "bidi_streaming";
       definition[method.name] = {
         path: `/${method.parent.typeName}/${method.name}`,

@@ -1,6 +1,7 @@
-// The methods of the service as a gRPC stack needs them: a path, and bytes to messages and back.
+// The methods of the services as a gRPC stack needs them: a path, and bytes to messages and back.
 
 import { type DescMessage, type DescMethod, type MessageShape, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { EngineAdminService } from "../gen/contextengine/v1/admin_pb.js";
 import { ContextEngineService } from "../gen/contextengine/v1/service_pb.js";
 
 /** A method of the contract. */
@@ -15,18 +16,27 @@ export interface Rpc<I extends DescMessage, O extends DescMessage> {
 }
 
 type Methods = (typeof ContextEngineService)["method"];
+type AdminMethods = (typeof EngineAdminService)["method"];
 
-/** A method by its local name, `assemble` say. */
+/** A hook by its local name, `assemble` say. */
 export function rpc<N extends keyof Methods>(name: N): Rpc<Methods[N]["input"], Methods[N]["output"]> {
-  const desc: DescMethod = ContextEngineService.method[name];
+  return rpcOf(ContextEngineService.method[name]);
+}
+
+/** A method of the operators' service by its local name, `eraseSession` say. */
+export function adminRpc<N extends keyof AdminMethods>(name: N): Rpc<AdminMethods[N]["input"], AdminMethods[N]["output"]> {
+  return rpcOf(EngineAdminService.method[name]);
+}
+
+function rpcOf<I extends DescMessage, O extends DescMessage>(desc: DescMethod): Rpc<I, O> {
   return {
     name: desc.name,
     path: `/${desc.parent.typeName}/${desc.name}`,
     desc,
-    input: desc.input as Methods[N]["input"],
-    output: desc.output as Methods[N]["output"],
+    input: desc.input as I,
+    output: desc.output as O,
     encode: (message) => asBuffer(toBinary(desc.input, message)),
-    decode: (bytes) => fromBinary(desc.output, bytes) as MessageShape<Methods[N]["output"]>,
+    decode: (bytes) => fromBinary(desc.output, bytes) as MessageShape<O>,
   };
 }
 

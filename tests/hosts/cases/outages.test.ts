@@ -71,9 +71,11 @@ test("an engine that is killed inside a turn", async () => {
   await everySessionIsStoredOnce(engine, gateway);
 });
 
-test("an engine that stands still for a turn", async () => {
+test("an engine that stands still for ten seconds, over a turn", async () => {
   engine.running.pause();
+  const tenSeconds = new Promise((resolve) => setTimeout(resolve, 10_000));
   await isAnswered("six");
+  await tenSeconds;
   engine.running.resume();
   await everySessionIsStoredOnce(engine, gateway);
 });

@@ -12,7 +12,7 @@ export const CANARIES = {
 
 /** The whole configuration. */
 export function configOf(options: GatewayOptions, { home, port }: { home: string; port: number }): object {
-  const { plugin, modelPort, contextWindow = 64_000, keepRecentTokens, folder } = options;
+  const { plugin, modelPort, contextWindow = 64_000, keepRecentTokens, folder, codex } = options;
   return {
     logging: { file: join(folder, "openclaw.log") },
     gateway: {
@@ -27,15 +27,15 @@ export function configOf(options: GatewayOptions, { home, port }: { home: string
     agents: {
       defaults: {
         workspace: join(home, "workspace"),
-        model: { primary: "mock/mock-1" },
+        model: { primary: codex !== true ? "mock/mock-1" : `openai/${CODEX_MODEL}` },
         skipBootstrap: true,
         // A scripted model writes no summaries that would pass.
         compaction: { qualityGuard: { enabled: false }, ...(keepRecentTokens === undefined ? {} : { keepRecentTokens }) },
       },
     },
     tools: { toolSearch: false },
-    models: { mode: "merge", providers: mockProvider(modelPort, contextWindow) },
-    plugins: plugin === undefined ? {} : plugins(plugin, folder),
+    models: { mode: "merge", providers: codex !== true ? mockProvider(modelPort, contextWindow) : codexProvider(contextWindow) },
+    plugins: plugin === undefined ? {} : plugins(plugin, options),
   };
 }
 
@@ -56,11 +56,26 @@ function mockProvider(port: number, contextWindow: number): object {
   };
 }
 
-function plugins(config: object, folder: string): object {
+/** A model that Codex's own catalog does not have: for those that it has, OpenClaw keeps the engine out of turns. */
+const CODEX_MODEL = "mock-cx-1";
+
+function codexProvider(contextWindow: number): object {
+  const models = [modelOf(CODEX_MODEL, contextWindow)];
+  return { openai: { agentRuntime: { id: "codex" }, api: "openai-responses", baseUrl: "https://api.openai.com/v1", models } };
+}
+
+function plugins(config: object, { folder, codex, modelPort }: GatewayOptions): object {
+  const ours = { allow: ["contextwire"], paths: [join(folder, "plugin")], entries: { contextwire: { enabled: true, config } } };
+  const slots = { contextEngine: "contextwire" };
+  if (codex !== true) return { allow: ours.allow, load: { paths: ours.paths }, slots, entries: ours.entries };
+  // The native program talks to the scripted model instead of its own service.
+  const base = `openai_base_url="http://127.0.0.1:${modelPort}/v1"`;
+  const args = ["app-server", "-c", base, "-c", "features.plugins=false", "--listen", "stdio://"];
+  const entry = { enabled: true, config: { sessionCatalog: { enabled: false }, appServer: { args } } };
   return {
-    allow: ["contextwire"],
-    load: { paths: [join(folder, "plugin")] },
-    slots: { contextEngine: "contextwire" },
-    entries: { contextwire: { enabled: true, config } },
+    allow: [...ours.allow, "codex", "openai"],
+    load: { paths: ours.paths },
+    slots,
+    entries: { ...ours.entries, codex: entry },
   };
 }

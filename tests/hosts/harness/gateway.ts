@@ -5,6 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { CODEX_PLUGIN, npmEnvironment } from "./codex.ts";
 import { CANARIES, configOf } from "./config.ts";
 import { REPOSITORY, openclaw } from "./paths.ts";
 import { Beside, type Ended, run } from "./process.ts";
@@ -12,6 +13,13 @@ import { until } from "./wait.ts";
 
 /** What the host's log says when an engine was not used. */
 const COMPLAINTS = [/degraded to "legacy"/, /assemble failed/, /remains queued/, /quarantining/, /bootstrap failed/, /maintain failed/];
+
+/** Commands give up after ten seconds by themselves, which a busy machine takes. */
+const PATIENT = ["--timeout", "300000"];
+
+/** What a command says when the gateway was too busy to take its call. */
+const UNREACHED = /Gateway not reachable|connection closed|gateway timeout|handshake/i;
+const COMMAND_TRIES = 4;
 
 /** Settings of one gateway. */
 export interface GatewayOptions {
@@ -22,6 +30,8 @@ export interface GatewayOptions {
   contextWindow?: number;
   /** What a compaction of the host leaves as it is; absent: the host's default, which short sessions never reach. */
   keepRecentTokens?: number;
+  /** Turns run on the Codex harness; its plugin is installed at the first start. */
+  codex?: boolean;
   /** For the gateway's process alone, not for commands. */
   env?: Record<string, string>;
 }
@@ -33,6 +43,7 @@ export class Gateway {
   private port = 0;
   private process: Beside | undefined;
   private keys = 0;
+  private hasCodex = false;
 
   constructor(options: GatewayOptions) {
     this.options = options;
@@ -51,18 +62,21 @@ export class Gateway {
 
   async start(): Promise<void> {
     this.port = await freePort();
+    await this.installCodex();
     this.writeConfig();
     const log = join(this.options.folder, "gateway.log");
-    this.process = new Beside(process.execPath, [openclaw(), "gateway", "run"], { ...this.environment(), ...this.options.env }, log);
+    const before = existsSync(log) ? this.log.length : 0;
+    this.process = new Beside(process.execPath, [openclaw(), "gateway", "run"], { ...this.environment(), ...this.codexKeys(), ...this.options.env }, log);
     await until("the gateway is ready", async () => {
       if (this.process?.isRunning === false) throw new Error(`the gateway ended:\n${this.log.slice(-4000)}`);
       const health = await fetch(`http://127.0.0.1:${this.port}/healthz`).catch(() => undefined);
-      return health?.ok;
-    }, 240_000);
+      // It answers before it has loaded what a turn needs.
+      return health?.ok === true && this.log.slice(before).includes("[gateway] ready");
+    }, 600_000);
   }
 
-  async stop(): Promise<void> {
-    await this.process?.stop();
+  async stop(signal?: NodeJS.Signals): Promise<void> {
+    await this.process?.stop(signal);
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -81,19 +95,24 @@ export class Gateway {
   }
 
   async compact(session: string): Promise<{ ok?: boolean; compacted?: boolean; reason?: string }> {
-    const { stdout, stderr } = await this.command(["sessions", "compact", key(session), "--json"]);
+    const { stdout, stderr } = await this.command(["sessions", "compact", key(session), "--json", ...PATIENT]);
     return JSON.parse(stdout === "" ? stderr : stdout) as object;
   }
 
   /** Calls a method of the gateway. */
   async call<T>(method: string, params: object = {}): Promise<T> {
-    const { code, stdout, stderr } = await this.command(["gateway", "call", method, "--params", JSON.stringify(params), "--json"]);
+    const { code, stdout, stderr } = await this.command(["gateway", "call", method, "--params", JSON.stringify(params), "--json", ...PATIENT]);
     if (code !== 0) throw new Error(`${method}: ${stderr}${stdout}`);
     return JSON.parse(stdout) as T;
   }
 
+  /** Runs a command of the host, again where the gateway took no notice of it. A turn may run twice then, which no case
+   * minds: what counts is that the engine has what the host has. */
   async command(args: string[]): Promise<Ended> {
-    return run(process.execPath, [openclaw(), ...args], this.environment());
+    for (let tried = 1; ; tried += 1) {
+      const ended = await run(process.execPath, [openclaw(), ...args], this.environment());
+      if (ended.code === 0 || tried === COMMAND_TRIES || !UNREACHED.test(ended.stderr + ended.stdout)) return ended;
+    }
   }
 
   /** The host's own store of transcripts. */
@@ -127,6 +146,21 @@ export class Gateway {
       OPENCLAW_NO_AUTO_UPDATE: "1",
       NO_COLOR: "1",
     };
+  }
+
+  private async installCodex(): Promise<void> {
+    if (this.options.codex !== true || this.hasCodex) return;
+    this.writeConfig();
+    const args = ["plugins", "install", CODEX_PLUGIN, "--force", "--accept-capabilities"];
+    const env = { ...this.environment(), ...npmEnvironment() };
+    const { code, stdout, stderr } = await run(process.execPath, [openclaw(), ...args], env);
+    if (code !== 0) throw new Error(`${CODEX_PLUGIN} could not be installed:\n${stderr}${stdout}`);
+    this.hasCodex = true;
+  }
+
+  /** The native program asks for a key, whoever its model is. */
+  private codexKeys(): NodeJS.ProcessEnv {
+    return this.options.codex !== true ? {} : { OPENAI_API_KEY: CANARIES.apiKey, CODEX_API_KEY: CANARIES.apiKey };
   }
 
   private writeConfig(): void {

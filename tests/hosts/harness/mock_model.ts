@@ -1,15 +1,19 @@
-// A model that does as it is told in the user's text, over the chat completions interface. It keeps every request, so
-// that a test can ask what the model really saw.
+// A model that does as it is told in the user's text, over the chat completions and the responses interface. It keeps
+// every request, so that a test can ask what the model really saw.
 //
 //   [[say:TEXT]]          answers TEXT
 //   [[tool:NAME {json}]]  calls a tool first; several run one a round
 //   [[overflow:X]]        refuses once, as too long
 //   [[wait:NAME]]         answers when the test releases NAME
+//
+// A request without tools is none of an agent's turn: the host summarises then, and gets a summary.
 
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { messagesOf, streamResponse } from "./responses.ts";
 
-interface ChatMessage {
+/** A message as the chat completions interface has it. */
+export interface ChatMessage {
   role: string;
   content?: string | { text?: string }[] | null;
   tool_calls?: { id: string; function: { name: string } }[];
@@ -36,6 +40,8 @@ export class MockModel {
   private readonly server = createServer((request, response) => void this.serve(request, response));
 
   async listen(): Promise<number> {
+    // Codex tries a WebSocket first, and goes on at once where it is refused so.
+    this.server.on("upgrade", (_request, socket) => socket.end("HTTP/1.1 426 Upgrade Required\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"));
     await new Promise<void>((resolve) => this.server.listen(0, "127.0.0.1", resolve));
     return (this.server.address() as AddressInfo).port;
   }
@@ -75,12 +81,17 @@ export class MockModel {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const raw = Buffer.concat(chunks).toString("utf8");
-    if (request.url?.endsWith("/models") === true) return json(response, 200, { object: "list", data: [{ id: "mock-1", object: "model" }] });
-    if (request.url?.endsWith("/chat/completions") !== true) return json(response, 404, { error: { message: "not here" } });
-    const body = JSON.parse(raw) as { messages: ChatMessage[]; stream?: boolean; model: string };
-    this.requests.push({ messages: body.messages, raw });
+    if (request.url?.endsWith("/models") === true) return json(response, 200, { object: "list", data: [{ id: "mock-1", object: "model" }], models: [] });
+    const isResponses = request.url?.endsWith("/responses") === true;
+    if (isResponses && request.method === "GET") return json(response, 426, { error: { message: "use POST" } });
+    if (!isResponses && request.url?.endsWith("/chat/completions") !== true) return json(response, 404, { error: { message: "not here" } });
+    const body = JSON.parse(raw) as { messages?: ChatMessage[]; input?: unknown; tools?: object[]; model: string };
+    const messages = isResponses ? messagesOf(body.input) : (body.messages ?? []);
+    this.requests.push({ messages, raw });
     const n = this.requests.length;
-    const { directives, results } = sinceLastAnswer(body.messages);
+    const say = isResponses ? streamResponse : stream;
+    if ((body.tools ?? []).length === 0) return say(response, body.model, n, raw, { text: `summary ${n}: what was said before` });
+    const { directives, results } = sinceLastAnswer(messages);
     const overflow = directives.find(({ name, raw: text }) => name === "overflow" && !this.spent.has(text));
     if (overflow !== undefined) {
       this.spent.add(overflow.raw);
@@ -93,7 +104,8 @@ export class MockModel {
     }
     const tool = directives.filter(({ name }) => name === "tool")[results];
     const text = directives.find(({ name }) => name === "say")?.argument ?? `mock-answer ${n}`;
-    stream(response, body.model, n, raw, tool === undefined ? { text } : { tool: tool.argument });
+    const said = tool === undefined ? { text } : { tool: tool.argument };
+    say(response, body.model, n, raw, said);
   }
 }
 
@@ -102,7 +114,19 @@ function json(response: ServerResponse, status: number, body: unknown): void {
   response.end(JSON.stringify(body));
 }
 
-function stream(response: ServerResponse, model: string, n: number, raw: string, said: { text?: string; tool?: string }): void {
+/** What the model says: a text, or a tool's name and its input. */
+export interface Said {
+  text?: string;
+  tool?: string;
+}
+
+/** Splits a tool's name from its input. */
+export function toolOf(tool: string): { name: string; input: string } {
+  const space = tool.indexOf(" ");
+  return space < 0 ? { name: tool, input: "{}" } : { name: tool.slice(0, space), input: tool.slice(space + 1) };
+}
+
+function stream(response: ServerResponse, model: string, n: number, raw: string, said: Said): void {
   const base = { id: `chatcmpl-${n}`, object: "chat.completion.chunk", created: 1_700_000_000 + n, model };
   response.writeHead(200, { "content-type": "text/event-stream" });
   const send = (fields: object): void => void response.write(`data: ${JSON.stringify({ ...base, ...fields })}\n\n`);
@@ -110,8 +134,7 @@ function stream(response: ServerResponse, model: string, n: number, raw: string,
   delta({ role: "assistant", content: "" });
   if (said.tool === undefined) delta({ content: said.text });
   else {
-    const space = said.tool.indexOf(" ");
-    const [name, input] = space < 0 ? [said.tool, "{}"] : [said.tool.slice(0, space), said.tool.slice(space + 1)];
+    const { name, input } = toolOf(said.tool);
     delta({ tool_calls: [{ index: 0, id: `call_${n}`, type: "function", function: { name, arguments: input } }] });
   }
   send({ choices: [{ index: 0, delta: {}, finish_reason: said.tool === undefined ? "stop" : "tool_calls" }] });

@@ -12,7 +12,7 @@ export interface Ended {
 }
 
 /** Runs a program to its end. */
-export async function run(program: string, args: string[], env: NodeJS.ProcessEnv, limitMs = 180_000): Promise<Ended> {
+export async function run(program: string, args: string[], env: NodeJS.ProcessEnv, limitMs = 600_000): Promise<Ended> {
   const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"], timeout: limitMs, killSignal: "SIGKILL" });
   const chunks = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (chunks.stdout += text));

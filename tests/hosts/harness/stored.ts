@@ -15,7 +15,7 @@ export async function everySessionIsStoredOnce(engine: EngineProcess, gateway: G
     const bad = reports.filter(([, report]) => typeof report === "string" || !report.ok);
     last = Object.fromEntries(bad);
     return bad.length === 0;
-  }, 60_000).catch((error: unknown) => {
+  }).catch((error: unknown) => {
     throw new Error(`${String(error)}: ${JSON.stringify(last, null, 1).slice(0, 4000)}`);
   });
 }

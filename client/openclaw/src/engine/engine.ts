@@ -5,7 +5,8 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { Metadata } from "@grpc/grpc-js";
-import { MESSAGE_BYTES, type Rpc, STREAM_TIMEOUT_SLACK_MS, ageTo, methodSince, rpc, share } from "contextwire-proto";
+import { MESSAGE_BYTES, type Rpc, STREAM_TIMEOUT_SLACK_MS, adminRpc, ageTo, methodSince, rpc, share } from "contextwire-proto";
+import { EraseSessionRequestSchema, type EraseSessionResponse } from "contextwire-proto/v1/admin";
 import { type CallContext, CallContextSchema, type Reply } from "contextwire-proto/v1/call";
 import type { DescribeResponse } from "contextwire-proto/v1/describe";
 import type { HostCall, HostCallResult } from "contextwire-proto/v1/host_call";
@@ -21,6 +22,8 @@ import { HookFailure, asFailure } from "../wire/failure.ts";
 import { type Acquaintance, implementsMethod, keepsMirrors, minorOf } from "./description.ts";
 
 const MAX_TRIES = 3;
+/** An erasure searches the whole store for what it removed. */
+const ERASE_MS = 120_000;
 const RETRY_MS = 50;
 /** A refusal that names an earlier hook's place in the order is answered with a higher one once (R7.9). */
 const CONFLICT = "GENERATION_CONFLICT";
@@ -127,6 +130,16 @@ export class Engine {
     });
   }
 
+  /** Has everything of a session removed. No hook: it neither waits for the breaker nor counts there.
+   * @throws HookFailure, METHOD_ABSENT where the engine cannot erase. */
+  async erase(session: Pick<Session, "id" | "key">): Promise<EraseSessionResponse> {
+    const method = adminRpc("eraseSession");
+    const described = await this.acquaintance.ask(Date.now());
+    if (methodSince(method.desc) > minorOf(described)) throw new HookFailure("absent", "the engine is too old to erase a session");
+    const request = create(EraseSessionRequestSchema, { sessionId: session.id });
+    return this.channel.unary(method, request, this.metadata(session), ERASE_MS);
+  }
+
   /** Whether the engine is known to have a method; one that was never seen is asked. */
   hasMethod(name: string): boolean {
     const info = this.acquaintance.lastSeen?.engine;
@@ -150,6 +163,7 @@ export class Engine {
           return attempt(described, call, left);
         });
         facts.session.acknowledgeAbandoned(abandoned);
+        this.learn(facts.session, (result as R).reply);
         return result as R;
       } catch (error) {
         if (facts.signal?.aborted === true) throw error;
@@ -238,8 +252,19 @@ export class Engine {
     });
     if (facts.operation !== undefined) call.operation = facts.operation;
     if (facts.isOrdered) call.sessionSeq = BigInt(order.seq);
-    if (session.log.list.length > 0) call.logHead = wireState(session.log.list.state);
+    const log = session.owesLogHead ? session.log.known : session.log.list;
+    if (log !== undefined && (log.length > 0 || session.owesLogHead)) call.logHead = wireState(log.state);
     return call;
+  }
+
+  /** An answer also settles what was owed, and tells what came too late (R7.2). */
+  private learn(session: Session, reply: Reply | undefined): void {
+    session.owesLogHead = false;
+    const late = reply?.late ?? [];
+    if (late.length === 0) return;
+    session.refuseSuccessors(late);
+    const names = [...new Set(late.map(({ method }) => method))].join(", ");
+    this.onChange(`the engine had done a ${names} that this host gave up; what it made of it is not used`);
   }
 
   private peer(described: DescribeResponse, session: Session): Peer {
@@ -252,7 +277,7 @@ export class Engine {
     };
   }
 
-  private metadata(session: Session): Metadata {
+  private metadata(session: Pick<Session, "id" | "key">): Metadata {
     const metadata = new Metadata();
     const affinity = createHmac("sha256", this.affinityKey).update(session.key ?? session.id).digest("hex");
     metadata.set("contextengine-affinity", affinity);

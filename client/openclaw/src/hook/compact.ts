@@ -7,7 +7,7 @@ import type { CompactAnswer, CompactParams } from "../host/types.ts";
 import { hookId } from "../session/session.ts";
 import { Upload } from "../sync/upload.ts";
 import { answerOf } from "../wire/compaction.ts";
-import { asFailure, type HookFailure } from "../wire/failure.ts";
+import { HookFailure, asFailure } from "../wire/failure.ts";
 import { runtimeContext } from "../wire/runtime_context.ts";
 import { runtimeSettings } from "../wire/runtime_settings.ts";
 import { HostCalls, given } from "./host_calls.ts";
@@ -33,6 +33,12 @@ export async function compact(turn: Turn, params: CompactParams): Promise<Compac
       operation: params.runtimeContext?.["trigger"] === "manual" ? "manual-compact" : "agent-run",
       start: (peer) => ({ fields: startFields(turn, params), upload: Upload.onDemand(peer, session.log.known) }),
       serve: calls.serve,
+      accept: (answer) => {
+        const { result: made } = answer as CompactResult;
+        if (session.refuses(made?.sessionId) || session.refuses(made?.sessionTarget?.sessionId)) {
+          throw new HookFailure("contract", "the successor session was made by a compaction that this host gave up");
+        }
+      },
     });
     session.lastGood = undefined;
     // An engine that leaves compaction to the host may say so instead of asking for it (R1.2). The host takes its word

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { ContextMode, type PrepareSubagentSpawnResponse } from "contextwire-proto/v1/subagent";
 import type { SpawnParams, SubagentEndParams } from "../host/types.ts";
+import type { StoredResolve } from "../outbox/spawn_journal.ts";
 import type { Runtime } from "../runtime.ts";
 import { asFailure } from "../wire/failure.ts";
 import { given } from "./host_calls.ts";
@@ -11,14 +12,6 @@ import { type Turn, callFacts } from "./turn.ts";
 const DEADLINE_MS = 3000;
 /** The engine rolls back by itself what nobody resolved in this time (R9.1). */
 const SHORTEST_TTL_MS = 60_000;
-
-/** What a `resolve` row holds. */
-export interface StoredResolve {
-  spawnId: string;
-  parentSessionId: string;
-  parentSessionKey: string;
-  outcome: "STARTED" | "ROLLED_BACK";
-}
 
 /** What an `end` row holds. */
 export type StoredEnd = Pick<SubagentEndParams, "childSessionKey" | "reason"> & { sessionId: string };
@@ -33,11 +26,11 @@ export async function prepareSubagentSpawn(turn: Turn, params: SpawnParams): Pro
   const sessionId = params.parentSessionId ?? runtime.sessions.idOf(parentSessionKey) ?? parentSessionKey;
   const session = runtime.sessions.get(sessionId, { sessionKey: parentSessionKey });
   const spawnId = randomUUID();
+  const ttlMs = Math.max(params.ttlMs ?? 600_000, SHORTEST_TTL_MS);
   const resolve = (outcome: StoredResolve["outcome"]): void => {
-    const row: StoredResolve = { spawnId, parentSessionId: session.id, parentSessionKey, outcome };
-    runtime.outbox.add("resolve", childSessionKey, spawnId, JSON.stringify(row), Date.now());
-    runtime.delivery.wake();
+    if (runtime.spawns.settle(spawnId, outcome, Date.now())) runtime.delivery.wake();
   };
+  runtime.spawns.open({ spawnId, parentSessionId: session.id, parentSessionKey, childSessionKey, expiresMs: Date.now() + ttlMs });
   try {
     const answer = (await runtime.engine.unary(
       "prepareSubagentSpawn",
@@ -46,7 +39,7 @@ export async function prepareSubagentSpawn(turn: Turn, params: SpawnParams): Pro
         spawnId,
         parentSessionKey,
         childSessionKey,
-        ttlMs: BigInt(Math.max(params.ttlMs ?? 600_000, SHORTEST_TTL_MS)),
+        ttlMs: BigInt(ttlMs),
         ...given({
           contextMode: contextMode === undefined ? undefined : contextMode === "fork" ? ContextMode.FORK : ContextMode.ISOLATED,
           parentSessionId: params.parentSessionId,
@@ -56,20 +49,18 @@ export async function prepareSubagentSpawn(turn: Turn, params: SpawnParams): Pro
         }),
       },
     )) as PrepareSubagentSpawnResponse;
-    if (!answer.prepared) return undefined;
-    turn.prepared.add(spawnId);
-    turn.onDispose(() => {
-      if (turn.prepared.has(spawnId)) resolve("STARTED");
-    });
-    return {
-      rollback: () => {
-        if (turn.prepared.delete(spawnId)) resolve("ROLLED_BACK");
-      },
-    };
+    if (!answer.prepared) {
+      runtime.spawns.forget(spawnId);
+      return undefined;
+    }
+    // Released without a rollback means started; what is resolved once stays so.
+    turn.onDispose(() => resolve("STARTED"));
+    return { rollback: () => resolve("ROLLED_BACK") };
   } catch (error) {
     const failure = asFailure(error);
     runtime.engineFailed("prepareSubagentSpawn", failure);
-    if (failure.kind !== "breaker-open" && failure.kind !== "absent") resolve("ROLLED_BACK");
+    if (failure.kind === "breaker-open" || failure.kind === "absent") runtime.spawns.forget(spawnId);
+    else resolve("ROLLED_BACK");
     if (failure.countsAs === "engine") throw failure;
     return undefined;
   }

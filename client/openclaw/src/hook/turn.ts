@@ -18,8 +18,6 @@ export class Turn {
   /** Milliseconds that are left for what runs before a prompt besides assembling (R7.1). */
   overheadMs = 5500;
   readonly sessions = new Set<Session>();
-  /** Preparations that were not rolled back: released means started. */
-  readonly prepared = new Set<string>();
   private readonly atEnd: (() => void)[] = [];
 
   constructor(runtime: Runtime) {

@@ -113,6 +113,13 @@ export interface SubagentEndParams {
   workspaceDir?: string;
 }
 
+/** Why a session ended: `deleted` among others, which leave its transcript where it is. */
+export interface SessionEndEvent {
+  sessionId: string;
+  sessionKey?: string;
+  reason?: string;
+}
+
 export interface Logger {
   info(message: string): void;
   warn(message: string): void;

@@ -26,6 +26,16 @@ CREATE TABLE IF NOT EXISTS lineage (
   session TEXT NOT NULL, native TEXT NOT NULL, lineage TEXT NOT NULL,
   PRIMARY KEY (session, native)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS spawns (
+  spawn_id TEXT PRIMARY KEY,
+  engine TEXT NOT NULL,
+  parent_session TEXT NOT NULL,
+  parent_key TEXT NOT NULL,
+  child_key TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  process TEXT NOT NULL,
+  expires_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 `;
 
 /** Opens the file in a folder of its own, for its owner alone; both are created where they are missing. */

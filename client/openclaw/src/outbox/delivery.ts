@@ -6,7 +6,8 @@ import { CommitStatus, type CommitTurnResponse, EntryAnchorSchema } from "contex
 import { SpawnOutcome } from "contextwire-proto/v1/subagent";
 import { MESSAGE_BYTES } from "contextwire-proto";
 import type { StoredCommit } from "../hook/commit.ts";
-import type { StoredEnd, StoredResolve } from "../hook/subagent.ts";
+import type { StoredErasure } from "../hook/erase.ts";
+import type { StoredEnd } from "../hook/subagent.ts";
 import { given } from "../hook/host_calls.ts";
 import { callFacts } from "../hook/turn.ts";
 import type { AnchorParams } from "../host/types.ts";
@@ -14,6 +15,7 @@ import type { Runtime } from "../runtime.ts";
 import { wireOf } from "../sync/list.ts";
 import { HookFailure, asFailure } from "../wire/failure.ts";
 import { runtimeContext } from "../wire/runtime_context.ts";
+import type { StoredResolve } from "./spawn_journal.ts";
 import type { Row } from "./store.ts";
 
 const TRY_MS = 5000;
@@ -33,12 +35,12 @@ const TERMINAL = new Set([
   "NOT_UNDERSTOOD",
 ]);
 
-/** The loop over the rows of one engine. */
+/** Sends the rows of one engine, of every lane one at a time. */
 export class Delivery {
   private readonly runtime: Runtime;
-  private running = false;
-  private again = false;
+  private readonly busy = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
+  private isPaused = false;
   private isStopped = false;
 
   constructor(runtime: Runtime) {
@@ -47,16 +49,14 @@ export class Delivery {
 
   /** Something was written, or the engine is back. */
   wake(): void {
-    this.again = true;
-    if (this.running || this.isStopped) return;
-    this.running = true;
-    this.runtime.outside(() => void this.run());
+    this.isPaused = false;
+    this.runtime.outside(() => this.pass());
   }
 
   /** Nothing more is begun until the next wake. */
   pause(): void {
     clearTimeout(this.timer);
-    this.again = false;
+    this.isPaused = true;
   }
 
   /** For good. */
@@ -65,45 +65,50 @@ export class Delivery {
     this.isStopped = true;
   }
 
-  private async run(): Promise<void> {
-    while (this.again && !this.isStopped) {
-      this.again = false;
-      const due = this.runtime.outbox.heads().filter((row) => row.nextMs <= Date.now());
-      const sent = await Promise.all(due.map((row) => this.deliver(row)));
-      if (sent.includes(true)) this.again = true;
-    }
-    this.running = false;
-    if (!this.isStopped) this.sleep();
-  }
-
-  private sleep(): void {
+  /** Begins what is due in every lane that is free; a slow call holds up no other lane. */
+  private pass(): void {
+    if (this.isPaused || this.isStopped) return;
     clearTimeout(this.timer);
-    const next = this.runtime.outbox.heads().map((row) => row.nextMs);
-    if (next.length === 0) return;
-    this.timer = setTimeout(() => this.wake(), Math.max(50, Math.min(...next) - Date.now()));
+    const free = this.runtime.outbox.heads().filter(({ lane }) => !this.busy.has(lane));
+    const now = Date.now();
+    for (const row of free.filter(({ nextMs }) => nextMs <= now)) {
+      this.busy.add(row.lane);
+      void this.deliver(row).catch((error: unknown) => this.broken(error)).finally(() => {
+        this.busy.delete(row.lane);
+        this.pass();
+      });
+    }
+    const later = free.map(({ nextMs }) => nextMs).filter((nextMs) => nextMs > now);
+    if (later.length === 0) return;
+    this.timer = setTimeout(() => this.pass(), Math.max(50, Math.min(...later) - now));
     this.timer.unref();
   }
 
-  /** True when the row is done, one way or the other. */
-  private async deliver(row: Row): Promise<boolean> {
+  /** The file itself cannot be written: said once, and not tried in a loop. */
+  private async broken(error: unknown): Promise<void> {
+    this.runtime.warnOnce("outbox", `the outbox in ${this.runtime.folder} cannot be written (${String(error)})`);
+    await new Promise((resolve) => setTimeout(resolve, FIRST_WAIT_MS).unref());
+  }
+
+  /** One try of a row. */
+  private async deliver(row: Row): Promise<void> {
     const { outbox } = this.runtime;
     try {
       await this.send(row);
       if (!this.isStopped) outbox.remove(row.id);
-      return true;
     } catch (error) {
-      if (this.isStopped) return false;
+      if (this.isStopped) return;
       const failure = asFailure(error);
-      const isOver = TERMINAL.has(failure.reason ?? "") || failure.kind === "absent";
+      const cannot = failure.kind === "absent" || (row.kind === "erase" && failure.reason === "METHOD_ABSENT");
+      const isOver = TERMINAL.has(failure.reason ?? "") || cannot;
       if (isOver || Date.now() - row.createdMs > WEEK_MS) {
         outbox.setAside(row.id, `${failure.code}: ${failure.message}`);
-        const what = `a ${row.kind} could not be brought to the engine and was set aside`;
+        const what = `${row.kind === "end" || row.kind === "erase" ? "an" : "a"} ${row.kind} could not be brought to the engine and was set aside`;
         this.runtime.warnOnce(`aside ${row.kind} ${failure.code}`, `${what}: ${failure.code}: ${failure.message}`);
-        return true;
+        return;
       }
       const wait = Math.min(FIRST_WAIT_MS * 2 ** row.attempts, LONGEST_WAIT_MS);
       outbox.failed(row.id, `${failure.code}: ${failure.message}`, Date.now() + (failure.retryAfterMs ?? wait));
-      return false;
     }
   }
 
@@ -111,7 +116,14 @@ export class Delivery {
     const payload: unknown = JSON.parse(row.payload);
     if (row.kind === "commit") return this.commit(row, payload as StoredCommit);
     if (row.kind === "resolve") return this.resolve(payload as StoredResolve);
+    if (row.kind === "erase") return this.erase(payload as StoredErasure);
     return this.end(row, payload as StoredEnd);
+  }
+
+  /** An erasure that leaves something behind is tried again: what the engine still had open may be closed by then. */
+  private async erase({ sessionId, sessionKey }: StoredErasure): Promise<void> {
+    const { proof } = await this.runtime.engine.erase({ id: sessionId, key: sessionKey });
+    if (proof?.clean === false) throw new HookFailure("refused", `something of the session is left: ${proof.remains.join("; ")}`);
   }
 
   private async commit(row: Row, stored: StoredCommit): Promise<void> {

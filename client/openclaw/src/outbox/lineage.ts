@@ -24,6 +24,11 @@ export class Lineage {
     return new Map(rows.map((row) => [String(row["native"]), String(row["lineage"])]));
   }
 
+  /** Of a session that is no more. */
+  forget(session: string): void {
+    this.db.prepare("DELETE FROM lineage WHERE session = ?").run(session);
+  }
+
   /** Records which entries of `after` are which of `before`, on the disk before this returns. */
   rewritten(session: string, before: readonly NativeEntry[], after: readonly NativeEntry[]): void {
     const known = this.of(session);

@@ -3,7 +3,7 @@
 import type { DatabaseSync } from "node:sqlite";
 
 /** What a row asks for. */
-export type RowKind = "commit" | "resolve" | "end";
+export type RowKind = "commit" | "resolve" | "end" | "erase";
 
 /** One call that waits. */
 export interface Row {
@@ -52,10 +52,17 @@ export class OutboxStore {
     return this.db.prepare(sql).all(this.engine).map(rowOf);
   }
 
-  /** Whether calls of this lane wait. */
-  hasLane(lane: string): boolean {
-    const sql = "SELECT 1 FROM outbox WHERE engine = ? AND lane = ? AND aside = 0 LIMIT 1";
-    return this.db.prepare(sql).get(this.engine, lane) !== undefined;
+  /** An erasure in the session's lane; turns of it that wait or were set aside are not brought any more. */
+  eraseSession(lane: string, payload: string, now: number): void {
+    this.db.exec("BEGIN IMMEDIATE");
+    try {
+      this.db.prepare("DELETE FROM outbox WHERE engine = ? AND lane = ? AND kind = 'commit'").run(this.engine, lane);
+      this.add("erase", lane, lane, payload, now);
+      this.db.exec("COMMIT");
+    } catch (error) {
+      this.db.exec("ROLLBACK");
+      throw error;
+    }
   }
 
   remove(id: number): void {

@@ -8,6 +8,8 @@ export interface StatusReport {
   active: string;
   target: string;
   engine: { id: string; name: string; version: string; ownsCompaction: boolean } | undefined;
+  /** Process id of the engine that the plugin started; absent with a `target`, and while none runs. */
+  enginePid: number | undefined;
   breaker: string;
   servedBy: string;
   calls: { answered: number; failed: number };
@@ -33,6 +35,7 @@ export function status(runtime: Runtime, slot: string | undefined): StatusReport
       seen === undefined
         ? undefined
         : { id: seen.id, name: seen.name, version: seen.version, ownsCompaction: seen.ownsCompaction },
+    enginePid: runtime.spawned?.pid,
     breaker: state === "open" ? `open for ${Math.ceil(opensForMs / 1000)} s more` : state,
     servedBy: runtime.servedBy,
     calls: { answered: engine.answered, failed: engine.failed },
@@ -57,7 +60,7 @@ export function statusText(report: StatusReport): string {
   const lines = [
     `selected: ${report.selected ? "yes" : "no; set plugins.slots.contextEngine to \"contextwire\""}`,
     `active: ${report.active}`,
-    `engine: ${engine === undefined ? "never seen" : `${engine.name} ${engine.version} (${engine.id})`} at ${report.target}`,
+    `engine: ${engine === undefined ? "never seen" : `${engine.name} ${engine.version} (${engine.id})`} at ${report.target}${report.enginePid === undefined ? "" : `, process ${report.enginePid}`}`,
     `circuit: ${report.breaker}`,
     `last context from: ${report.servedBy}`,
     `calls: ${report.calls.answered} answered, ${report.calls.failed} not`,

@@ -1,6 +1,7 @@
 // What the plugin keeps of a session between hooks: the host makes a new engine object for every turn.
 
 import { randomUUID } from "node:crypto";
+import type { LateHook } from "contextwire-proto/v1/call";
 import { List } from "../sync/list.ts";
 import type { LastGood } from "../answer/last_good.ts";
 import type { HostSdk, SessionParams, TranscriptScope } from "../host/types.ts";
@@ -26,7 +27,10 @@ export class Session {
   lastAddition: string | undefined;
   /** Counts the mutating foreground hooks (R7.9). */
   seq = 0;
+  /** The engine did something that this host had given up: the next call names the log, whatever is in it. */
+  owesLogHead = false;
   private readonly abandoned = new Set<string>();
+  private readonly refusedSuccessors = new Set<string>();
 
   constructor(id: string, log: SessionLog) {
     this.id = id;
@@ -55,6 +59,23 @@ export class Session {
   /** A call that named these ended well: the engine knows them. */
   acknowledgeAbandoned(hookIds: readonly string[]): void {
     for (const id of hookIds) this.abandoned.delete(id);
+  }
+
+  /** Given-up hooks that had taken effect at the engine: the sessions that they made are none of this host's (R7.2). */
+  refuseSuccessors(late: readonly LateHook[]): void {
+    for (const { hookId: id, sessionTarget } of late) {
+      this.abandoned.delete(id);
+      if (sessionTarget?.sessionId !== undefined) this.refusedSuccessors.add(sessionTarget.sessionId);
+      this.owesLogHead = true;
+    }
+    for (const oldest of this.refusedSuccessors) {
+      if (this.refusedSuccessors.size <= ABANDONED) break;
+      this.refusedSuccessors.delete(oldest);
+    }
+  }
+
+  refuses(successor: string | undefined): boolean {
+    return successor !== undefined && this.refusedSuccessors.has(successor);
   }
 
   /** Takes in what a hook says of the session. */
@@ -96,6 +117,10 @@ export class Sessions {
 
   get count(): number {
     return this.held.size;
+  }
+
+  forget(id: string): void {
+    this.held.delete(id);
   }
 
   /** The id of the session with this key that was used last. */
