@@ -55,6 +55,8 @@ mod neutral;
 mod observer;
 mod options;
 mod order;
+#[cfg(feature = "outbox")]
+pub mod outbox;
 mod quarantine;
 mod registry;
 mod request;

@@ -282,6 +282,7 @@ impl Selection {
             selected,
             active,
             inactive_because,
+            outbox: None,
         }
     }
 
