@@ -132,6 +132,18 @@ async fn emptied(outbox: &Outbox) {
     .await;
 }
 
+/// Waits until each row was tried in vain.
+async fn tried(outbox: &Outbox) {
+    let mut changes = outbox.changes();
+    let is_new = || outbox.rows().unwrap().iter().any(|row| row.attempts == 0);
+    soon(async {
+        while is_new() {
+            changes.changed().await.unwrap();
+        }
+    })
+    .await;
+}
+
 /// The turns that reached an engine, in order, repeated ones too.
 fn committed(engine: &Failing) -> Vec<String> {
     let seen = engine.seen.seen().into_iter();

@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod explain;
 pub mod generate;
 pub mod man;
+pub mod outbox;
 pub mod replay;
 pub mod serve;
 pub mod session;

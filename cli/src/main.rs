@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use contextwire::command::{
     assemble_at, audit, bench, call, completions, config, describe, doctor, explain, generate, man,
-    replay, serve, session, sessions, show, status, tokens,
+    outbox, replay, serve, session, sessions, show, status, tokens,
 };
 use contextwire::output;
 
@@ -34,6 +34,7 @@ enum Command {
     Sessions(sessions::SessionsArgs),
     Show(show::ShowArgs),
     Explain(explain::ExplainArgs),
+    Outbox(outbox::OutboxArgs),
     AssembleAt(assemble_at::AssembleAtArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
@@ -57,6 +58,7 @@ async fn main() -> ExitCode {
         Command::Sessions(args) => sessions::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Show(args) => show::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Explain(args) => explain::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Outbox(args) => outbox::run(&args).map(|()| ExitCode::SUCCESS),
         Command::AssembleAt(args) => assemble_at::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Completions(args) => {
             completions::run(&args, Cli::command()).map(|()| ExitCode::SUCCESS)

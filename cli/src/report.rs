@@ -11,6 +11,7 @@ mod describe;
 mod doctor;
 mod figure;
 mod host;
+mod outbox;
 mod privacy;
 mod prose;
 mod replay;
@@ -29,6 +30,7 @@ pub use describe::{Describe, HostRequirement, Limits};
 pub use doctor::{DoctorReport, Finding, Severity};
 pub use figure::Millis;
 pub use host::HostReport;
+pub use outbox::{OutboxReport, OutboxRow};
 pub use privacy::{PrivacyField, PrivacyReport};
 pub use replay::{ReplayReport, ReplayTotals, ReplayTurn};
 pub use show::{

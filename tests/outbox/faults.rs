@@ -47,6 +47,7 @@ async fn r7_11_an_engine_that_is_selected_again_gets_its_rows_first() {
     let (desk, engine) = (Desk::new(), durable());
     let host = desk.host(Policy::Guarded);
     assert!(is_queued(&told(&host, "s", "t1").await));
+    tried(host.outbox().unwrap()).await;
     host.select("legacy");
     let _running = desk.place.serve(engine.clone()).await;
     // A turn of the built-in engine is nobody's row, and is not held back by one.

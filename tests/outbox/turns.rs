@@ -89,6 +89,7 @@ async fn c174_a_commit_that_fails_costs_the_turn_nothing_and_is_made_before_the_
     let host = desk.host(Policy::Lease);
     engine.fail_next(Hook::CommitTurn);
     assert!(is_queued(&told(&host, "s", "t1").await));
+    tried(host.outbox().unwrap()).await;
     let next = begin(&host, "s", "t2").await;
     assert_eq!(next.engine().mode, TurnMode::Configured);
     assert_eq!(committed(&engine), ["t1"]);

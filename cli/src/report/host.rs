@@ -260,7 +260,7 @@ fn list(list: &ListStatus) -> Row {
 }
 
 /// The time in UTC, to the second.
-fn when(unix_ms: u64) -> String {
+pub(super) fn when(unix_ms: u64) -> String {
     let time = std::time::UNIX_EPOCH.checked_add(std::time::Duration::from_millis(unix_ms));
     time.map_or_else(
         || unix_ms.to_string(),

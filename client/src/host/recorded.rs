@@ -166,8 +166,10 @@ impl Host {
         else {
             return (None, issue);
         };
-        // Whoever cannot be asked now is taken as last known.
-        let is_there = issue.is_none() && client.introduced().await.is_ok();
+        // Whoever is not known now is taken as last known: a turn waits for nobody twice.
+        let is_new = client.known.last().is_none();
+        let is_there = issue.is_none()
+            && (client.known().is_some() || (is_new && client.introduced().await.is_ok()));
         let known = client.known.last();
         if known.is_some_and(|engine| !durability::is_durable(&engine.info)) {
             return (None, issue);

@@ -1,15 +1,11 @@
 //! Brings the rows of one lane to their engine, in order, until one does not get there.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use contextwire_engine::{Hook, Message, Session, TurnCommitted};
-use contextwire_proto::handshake::EngineState;
 use rusqlite::params;
 use tokio::time::{Instant, sleep};
-use tower::ServiceExt;
 
 use super::Outbox;
 use super::claim::{self, Head, Wanted};
@@ -17,14 +13,12 @@ use super::error::OutboxError;
 use super::instance;
 use super::options::OutboxEvent;
 use super::payload;
+use super::recipient::{Recipient, acknowledged};
 use super::row::{Addressee, Row, RowState, StoredCall, lane_of};
 use super::table;
 use super::turn;
 use super::verdict::{self, Verdict};
-use crate::call::{Answer, Call};
-use crate::client::EngineClient;
 use crate::error::{CallError, FailureClass};
-use crate::request::EngineReply;
 use crate::store::{TurnRange, UnreadableTurn};
 
 /// Rows of a lane in one go (HOST-SEMANTICS 9.2).
@@ -33,29 +27,6 @@ pub(super) const LANE_LIMIT: usize = 16;
 const ELSEWHERE: Duration = Duration::from_secs(5);
 /// Between two looks at such a row.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
-
-/// The answer of an engine, in time.
-pub type Delivering<'a> = Pin<Box<dyn Future<Output = Result<Answer, CallError>> + Send + 'a>>;
-
-/// Whoever takes the calls of rows: an [`EngineClient`], or a double of it.
-pub trait Recipient: Send + Sync {
-    /// Sends the call; its key is the same in every try.
-    fn deliver(&self, call: Call) -> Delivering<'_>;
-
-    /// Whether the engine is up and has said which methods it has, so that an absent one is final.
-    fn is_ready(&self) -> bool;
-}
-
-impl Recipient for EngineClient {
-    fn deliver(&self, call: Call) -> Delivering<'_> {
-        Box::pin(self.stack().clone().oneshot(call))
-    }
-
-    fn is_ready(&self) -> bool {
-        let known = self.known();
-        known.is_some_and(|engine| engine.state == EngineState::Ready)
-    }
-}
 
 /// What became of a lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -371,22 +342,6 @@ pub(super) enum StoppedAt {
     Elsewhere,
     /// As many rows as were asked for.
     Limit,
-}
-
-/// What the engine said of a turn; nothing for other calls.
-fn acknowledged(row: &Row, reply: &EngineReply) -> Result<Option<TurnCommitted>, CallError> {
-    let other = || CallError::ContractViolation("the reply of another hook".to_owned());
-    if row.hook != Hook::CommitTurn.name() {
-        let told = matches!(
-            reply,
-            EngineReply::SpawnResolved(()) | EngineReply::SubagentEnded(())
-        );
-        return told.then_some(None).ok_or_else(other);
-    }
-    if let EngineReply::TurnCommitted(committed) = reply {
-        return Ok(Some(*committed));
-    }
-    Err(other())
 }
 
 /// The engine is back: what waited only for that goes now.

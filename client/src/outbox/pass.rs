@@ -9,8 +9,9 @@ use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Outbox;
-use super::delivery::{LANE_LIMIT, Recipient, StoppedAt};
+use super::delivery::{LANE_LIMIT, StoppedAt};
 use super::error::OutboxError;
+use super::recipient::Recipient;
 use super::row::Row;
 use super::table::{self, WAITING, signed, unsigned};
 use super::verdict::WEEK_MS;
@@ -21,6 +22,8 @@ const LANES: usize = 16;
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// The pause after a failure of the file.
 const FILE_PAUSE: Duration = Duration::from_secs(5);
+/// The pause where another process delivers.
+const ELSEWHERE_MS: u64 = 1_000;
 /// How exactly it is kept when an engine was selected.
 const SEEN_EVERY_MS: u64 = 3_600_000;
 
@@ -110,13 +113,14 @@ impl Outbox {
                 self.lane(asked, to, (LANE_LIMIT, true)).await
             })
             .buffer_unordered(LANES);
-        let (mut delivered, mut is_limited) = (0, false);
+        let (mut delivered, mut is_limited, mut is_elsewhere) = (0, false, false);
         let mut failure = None;
         while let Some(done) = running.next().await {
             match done {
                 Ok((went, stopped_at)) => {
                     delivered += went;
                     is_limited |= stopped_at == StoppedAt::Limit;
+                    is_elsewhere |= stopped_at == StoppedAt::Elsewhere;
                 }
                 Err(error) => failure = Some(error),
             }
@@ -124,7 +128,12 @@ impl Outbox {
         if let Some(error) = failure {
             return Err(error);
         }
-        let next = self.read(|file| file.next_due(engine))?;
+        let mut next = self.read(|file| file.next_due(engine))?;
+        if is_elsewhere {
+            // Whoever delivers there goes on with the lane itself.
+            let later = now_ms.saturating_add(ELSEWHERE_MS);
+            next = next.map(|due| due.max(later));
+        }
         Ok(Passed {
             delivered,
             next_due_ms: if is_limited { Some(0) } else { next },
