@@ -14,6 +14,7 @@ mod fallback;
 mod hooks;
 mod lossless;
 mod measure;
+mod outbox;
 mod replay;
 mod row;
 mod session;
@@ -37,7 +38,7 @@ use crate::report::{BenchReport, BenchRow};
 use crate::session::Session;
 
 /// Every group, in the order of measuring.
-pub const GROUPS: [Group; 8] = [
+pub const GROUPS: [Group; 9] = [
     hooks::GROUP,
     sync::GROUP,
     contract::GROUP,
@@ -46,6 +47,7 @@ pub const GROUPS: [Group; 8] = [
     fallback::GROUP,
     session::GROUP,
     lossless::GROUP,
+    outbox::GROUP,
 ];
 
 type Measuring = Pin<Box<dyn Future<Output = anyhow::Result<Vec<BenchRow>>> + Send>>;
@@ -164,6 +166,7 @@ mod tests {
         names.dedup();
         let expected = [
             "hooks", "sync", "contract", "replay", "client", "fallback", "session", "lossless",
+            "outbox",
         ];
         assert_eq!(names, expected);
     }

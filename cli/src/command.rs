@@ -12,6 +12,7 @@ pub mod erase;
 pub mod explain;
 pub mod generate;
 pub mod man;
+pub mod outbox;
 pub mod pin;
 pub mod replay;
 pub mod serve;

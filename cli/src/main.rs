@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use contextwire::command::{
     assemble_at, audit, bench, call, completions, config, describe, doctor, erase, explain,
-    generate, man, pin, replay, serve, session, sessions, show, stats, status, tokens,
+    generate, man, outbox, pin, replay, serve, session, sessions, show, stats, status, tokens,
 };
 use contextwire::output;
 
@@ -34,6 +34,7 @@ enum Command {
     Sessions(sessions::SessionsArgs),
     Show(show::ShowArgs),
     Explain(explain::ExplainArgs),
+    Outbox(outbox::OutboxArgs),
     AssembleAt(assemble_at::AssembleAtArgs),
     Stats(stats::StatsArgs),
     Pin(pin::PinArgs),
@@ -60,6 +61,7 @@ async fn main() -> ExitCode {
         Command::Sessions(args) => sessions::run(&args).await.map(|()| ExitCode::SUCCESS),
         Command::Show(args) => show::run(&args).await.map(|()| ExitCode::SUCCESS),
         Command::Explain(args) => explain::run(&args).await.map(|()| ExitCode::SUCCESS),
+        Command::Outbox(args) => outbox::run(&args).map(|()| ExitCode::SUCCESS),
         Command::AssembleAt(args) => assemble_at::run(&args).await.map(|()| ExitCode::SUCCESS),
         Command::Stats(args) => stats::run(&args).await.map(|()| ExitCode::SUCCESS),
         Command::Pin(args) => pin::run(&args).await.map(|()| ExitCode::SUCCESS),

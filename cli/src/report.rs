@@ -12,6 +12,7 @@ mod doctor;
 mod erasure;
 mod figure;
 mod host;
+mod outbox;
 mod privacy;
 mod prose;
 mod replay;
@@ -32,6 +33,7 @@ pub use doctor::{DoctorReport, Finding, Severity};
 pub use erasure::ErasureReport;
 pub use figure::Millis;
 pub use host::HostReport;
+pub use outbox::{OutboxReport, OutboxRow};
 pub use privacy::{PrivacyField, PrivacyReport};
 pub use replay::{ReplayReport, ReplayTotals, ReplayTurn};
 pub use show::{

@@ -55,6 +55,8 @@ mod neutral;
 mod observer;
 mod options;
 mod order;
+#[cfg(feature = "outbox")]
+pub mod outbox;
 mod quarantine;
 mod registry;
 mod request;
@@ -84,6 +86,8 @@ pub use contextwire_proto::handshake;
 pub use error::{CallError, FailureClass};
 pub use hooks::Hooks;
 pub use host::{Admission, BuildError, Host, HostBuilder, Turn, TurnEngine, TurnError, TurnMode};
+#[cfg(feature = "outbox")]
+pub use host::{Recorded, RecordedEnd};
 pub use metrics::{Label, Metrics};
 pub use options::{
     CallLimits, ClientOptions, CompactFallback, FallbackEngine, OnEngineFailure, Policy,

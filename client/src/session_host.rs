@@ -34,6 +34,8 @@ pub struct SessionHost {
     model: Option<Arc<dyn HostModel>>,
     compaction: Option<AnyEngine>,
     pending_inputs: Vec<EntryId>,
+    #[cfg(feature = "outbox")]
+    lineage: Option<crate::outbox::SessionLineage>,
 }
 
 impl SessionHost {
@@ -45,6 +47,8 @@ impl SessionHost {
             model: None,
             compaction: None,
             pending_inputs: Vec::new(),
+            #[cfg(feature = "outbox")]
+            lineage: None,
         }
     }
 
@@ -76,12 +80,33 @@ impl SessionHost {
         }
     }
 
+    /// Writes down in the host's outbox which entries a rewrite gave new ids, before the engine hears
+    /// of the rewrite (R2.3). Not needed for a store whose own file says so, such as
+    /// [`JsonlStore`](crate::store::JsonlStore).
+    #[cfg(feature = "outbox")]
+    #[must_use]
+    pub fn with_lineage(self, lineage: crate::outbox::SessionLineage) -> Self {
+        Self {
+            lineage: Some(lineage),
+            ..self
+        }
+    }
+
     async fn rewrite(&self, request: RewriteEntries) -> Result<HostReply, HostCallError> {
         let terms = RewriteTerms {
             pending_inputs: self.pending_inputs.clone(),
             ..RewriteTerms::at(stored_at())
         };
         let done = self.store.rewrite(request, terms).await?;
+        #[cfg(feature = "outbox")]
+        if let Some(lineage) = &self.lineage {
+            // Also where nothing changed now: an earlier rewrite may not have got this far.
+            let kept = lineage.record_store(&self.store).await;
+            kept.map_err(|error| HostCallError {
+                retryable: true,
+                ..HostCallError::new("FAILED", error.to_string())
+            })?;
+        }
         Ok(HostReply::Rewritten(done))
     }
 

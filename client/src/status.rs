@@ -28,6 +28,36 @@ pub struct HostStatus {
     pub inactive_because: Option<String>,
     /// Every registered engine.
     pub engines: Vec<EngineStatus>,
+    /// What waits to be delivered, where the host has an outbox.
+    #[serde(default)]
+    pub outbox: Option<OutboxStatus>,
+}
+
+/// What a host's outbox holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutboxStatus {
+    /// The file.
+    pub file: String,
+    /// Rows that wait for the selected engine.
+    pub pending: u64,
+    /// The lanes that they are in: sessions, as a rule.
+    pub pending_lanes: u64,
+    /// When the oldest of them was written.
+    pub oldest_pending_ms: Option<u64>,
+    /// Rows that wait for another engine to be selected.
+    pub deselected: u64,
+    /// Rows that were set aside: somebody has to look at them.
+    pub set_aside: u64,
+    /// Turns that can never be read, kept as a record.
+    pub blocked: u64,
+    /// Turns that have begun.
+    pub admitted: u64,
+    /// Spawns that are not settled.
+    pub open_spawns: u64,
+    /// The newest failure of a delivery.
+    pub last_error: Option<String>,
+    /// Why the file could not be read; the counts say nothing then.
+    pub unreadable: Option<String>,
 }
 
 /// One engine as its host sees it.

@@ -57,11 +57,12 @@ mod page;
 mod rewrite;
 mod state;
 mod tree;
+mod turn;
 
 use std::future::Future;
 
 use contextwire_engine::{
-    EntryId, ReadTranscript, RewriteEntries, Rewritten, Transcript, TranscriptPage,
+    EntryAnchor, EntryId, ReadTranscript, RewriteEntries, Rewritten, Transcript, TranscriptPage,
 };
 use tokio::sync::watch;
 
@@ -76,6 +77,7 @@ pub use memory::MemoryStore;
 pub use new_entry::{BranchSummary, Compaction, EntryBody, NewEntry, Placement, ResetReason};
 pub use rewrite::RewriteTerms;
 pub use state::StoreChange;
+pub use turn::{RangeLimits, TurnRange, UnreadableTurn};
 
 /// One session's transcript as its host stores it.
 ///
@@ -156,6 +158,28 @@ pub trait TranscriptStore: Send + Sync + 'static {
     /// # Errors
     /// As [`TranscriptStore::log`].
     fn entries(&self) -> impl Future<Output = Result<Vec<Entry>, StoreError>> + Send;
+
+    /// The anchor of an entry, as a turn's commit names its ends; absent: no such entry. What only the
+    /// host knows of it (agent, session, path) is blank.
+    ///
+    /// # Errors
+    /// As [`TranscriptStore::log`].
+    fn anchor(
+        &self,
+        entry: EntryId,
+    ) -> impl Future<Output = Result<Option<EntryAnchor>, StoreError>> + Send;
+
+    /// The messages of a closed turn: from its admission through its last entry, which has to descend
+    /// from it, whether or not both are on the active branch (HOST-SEMANTICS 9.2).
+    ///
+    /// # Errors
+    /// As [`TranscriptStore::log`].
+    fn turn(
+        &self,
+        admission: EntryAnchor,
+        terminal: EntryAnchor,
+        limits: RangeLimits,
+    ) -> impl Future<Output = Result<TurnRange, StoreError>> + Send;
 
     /// Follows the active branch: the newest change, and a wake-up for each further one.
     fn changes(&self) -> watch::Receiver<StoreChange>;

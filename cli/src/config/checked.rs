@@ -70,6 +70,8 @@ pub struct HostConfig {
     pub model: Option<String>,
     /// Whether a context over the budget is compacted.
     pub compact_over_budget: CompactChoice,
+    /// The outbox of a host.
+    pub outbox: Option<PathBuf>,
     /// What a client takes.
     pub client: ClientOptions,
 }

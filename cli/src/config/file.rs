@@ -10,7 +10,12 @@ use super::layers::Draft;
 use super::{Origin, Problem};
 
 /// Keys that name a file of this machine: relative to the folder of the configuration.
-const PATHS: [&str; 3] = ["engine.store", "summarizer.key_file", "server.socket"];
+const PATHS: [&str; 4] = [
+    "engine.store",
+    "summarizer.key_file",
+    "server.socket",
+    "host.outbox",
+];
 const TARGET: &str = "host.target";
 
 /// Takes what the text says, and notes everything that is wrong with it.

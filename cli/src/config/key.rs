@@ -4,7 +4,7 @@
 pub const SECTIONS: [&str; 6] = ["engine", "summarizer", "server", "log", "host", "doctor"];
 
 /// Every key as `section.name`.
-pub const KEYS: [&str; 28] = [
+pub const KEYS: [&str; 29] = [
     "engine.name",
     "engine.store",
     "summarizer.by",
@@ -32,6 +32,7 @@ pub const KEYS: [&str; 28] = [
     "host.fallback",
     "host.compact_over_budget",
     "host.max_message_bytes",
+    "host.outbox",
     "doctor.deadline",
 ];
 

@@ -127,6 +127,9 @@ pub struct HostOptions {
     pub compact_over_budget: Option<CompactChoice>,
     /// Largest message, each way; the smaller of this and the engine's holds.
     pub max_message_bytes: Option<Size>,
+    /// The outbox of your host, for `contextwire outbox`.
+    #[serde(serialize_with = "path")]
+    pub outbox: Option<PathBuf>,
 }
 
 /// Section `[doctor]`.
@@ -262,6 +265,7 @@ impl Options {
                 fallback: Some(FallbackChoice::default()),
                 compact_over_budget: Some(CompactChoice::default()),
                 max_message_bytes: bytes(limits::MESSAGE_BYTES),
+                outbox: None,
             },
             doctor: DoctorOptions {
                 deadline: Some(Text(Span(Duration::from_secs(2)))),

@@ -1,7 +1,8 @@
 //! The report of a host's status file: its engines, and what it thinks of each.
 
 use contextwire_client::status::{
-    CallsStatus, DescribedStatus, EngineStatus, ErrorStatus, HostStatus, ListStatus, StateStatus,
+    CallsStatus, DescribedStatus, EngineStatus, ErrorStatus, HostStatus, ListStatus, OutboxStatus,
+    StateStatus,
 };
 
 use super::figure::{bytes, grouped};
@@ -49,6 +50,7 @@ impl HostReport {
             active,
             inactive_because,
             engines,
+            outbox,
         } = &self.0;
         let why = inactive_because.as_ref().map(|why| format!(" ({why})"));
         let mut blocks = vec![format!(
@@ -63,8 +65,39 @@ impl HostReport {
                 blocks.push(format!("{}\n", draw(&LIST_COLUMNS, rows, on)));
             }
         }
+        if let Some(outbox) = outbox {
+            blocks.push(format!("{}\n", draw(&FIELDS, outbox_rows(outbox), on)));
+        }
         blocks.join("\n")
     }
+}
+
+fn outbox_rows(outbox: &OutboxStatus) -> Vec<Row> {
+    let mut rows = vec![row(Tone::Plain, "outbox", &outbox.file)];
+    if let Some(why) = &outbox.unreadable {
+        rows.push(row(Tone::Warning, "unreadable", why));
+        return rows;
+    }
+    let oldest = outbox.oldest_pending_ms.map(when);
+    let oldest = oldest.map_or(String::new(), |oldest| {
+        format!(" in {} lanes, the oldest of {oldest}", outbox.pending_lanes)
+    });
+    let pending = format!("{}{oldest}", grouped(outbox.pending));
+    rows.push(row(Tone::Plain, "pending", pending));
+    let mut count = |tone, name, number| {
+        if number > 0 {
+            rows.push(row(tone, name, grouped(number)));
+        }
+    };
+    count(Tone::Warning, "set aside", outbox.set_aside);
+    count(Tone::Plain, "for others", outbox.deselected);
+    count(Tone::Plain, "blocked", outbox.blocked);
+    count(Tone::Plain, "admitted", outbox.admitted);
+    count(Tone::Plain, "open spawns", outbox.open_spawns);
+    if let Some(error) = &outbox.last_error {
+        rows.push(row(Tone::Plain, "last error", error));
+    }
+    rows
 }
 
 type Row = (Tone, Vec<String>);
@@ -227,7 +260,7 @@ fn list(list: &ListStatus) -> Row {
 }
 
 /// The time in UTC, to the second.
-fn when(unix_ms: u64) -> String {
+pub(super) fn when(unix_ms: u64) -> String {
     let time = std::time::UNIX_EPOCH.checked_add(std::time::Duration::from_millis(unix_ms));
     time.map_or_else(
         || unix_ms.to_string(),
@@ -283,6 +316,14 @@ mod tests {
             active: "legacy".to_owned(),
             inactive_because: Some("the engine is barred".to_owned()),
             engines: vec![engine],
+            outbox: Some(OutboxStatus {
+                file: "/var/outbox.sqlite3".to_owned(),
+                pending: 1_200,
+                pending_lanes: 3,
+                oldest_pending_ms: Some(0),
+                set_aside: 2,
+                ..OutboxStatus::default()
+            }),
         }
     }
 
@@ -296,6 +337,8 @@ mod tests {
             "| breaker       | open, tried again in 1,200 ms",
             "| quarantine    | assemble failed: no \\| disk (sessions: all;",
             "| degraded turn | main: UNREACHABLE",
+            "| pending   | 1,200 in 3 lanes, the oldest of 1970-01-01T00:00:00Z |",
+            "| set aside | 2 ",
             "| main    | view | none | 1,000 0011223344556677 |",
         ] {
             assert!(text.contains(part), "{part} in\n{text}");

@@ -9,5 +9,6 @@ mod call;
 mod config;
 mod doctor;
 mod grpc;
+mod outbox;
 mod pages;
 mod run;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use contextwire_engine::{
-    EntryId, ReadTranscript, RewriteEntries, Rewritten, Transcript, TranscriptPage,
+    EntryAnchor, EntryId, ReadTranscript, RewriteEntries, Rewritten, Transcript, TranscriptPage,
 };
 use tokio::sync::watch;
 
@@ -16,6 +16,7 @@ use super::id::NativeId;
 use super::new_entry::NewEntry;
 use super::rewrite::RewriteTerms;
 use super::state::StoreChange;
+use super::turn::{RangeLimits, TurnRange};
 
 type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
@@ -73,4 +74,6 @@ methods! {
     context() => Transcript;
     read(request: ReadTranscript) => TranscriptPage;
     entries() => Vec<Entry>;
+    anchor(entry: EntryId) => Option<EntryAnchor>;
+    turn(admission: EntryAnchor, terminal: EntryAnchor, limits: RangeLimits) => TurnRange;
 }

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use contextwire_engine::{
-    EntryId, ReadTranscript, RewriteEntries, Rewritten, SessionId, Transcript, TranscriptPage,
+    EntryAnchor, EntryId, ReadTranscript, RewriteEntries, Rewritten, SessionId, Transcript,
+    TranscriptPage,
 };
 use tokio::sync::{Mutex, watch};
 use tokio::task::spawn_blocking;
@@ -19,6 +20,7 @@ use super::load::CutTail;
 use super::new_entry::NewEntry;
 use super::rewrite::RewriteTerms;
 use super::state::{State, StoreChange};
+use super::turn::{RangeLimits, TurnRange};
 
 use file::{OpenJournal, Opened};
 
@@ -160,6 +162,19 @@ impl TranscriptStore for JsonlStore {
 
     async fn entries(&self) -> Result<Vec<Entry>, StoreError> {
         Ok(self.state.entries())
+    }
+
+    async fn anchor(&self, entry: EntryId) -> Result<Option<EntryAnchor>, StoreError> {
+        Ok(self.state.anchor(&entry))
+    }
+
+    async fn turn(
+        &self,
+        admission: EntryAnchor,
+        terminal: EntryAnchor,
+        limits: RangeLimits,
+    ) -> Result<TurnRange, StoreError> {
+        Ok(self.state.turn(&admission, &terminal, limits))
     }
 
     fn changes(&self) -> watch::Receiver<StoreChange> {

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use contextwire_engine::{
-    EntryId, ReadTranscript, RewriteEntries, Rewritten, Transcript, TranscriptPage,
+    EntryAnchor, EntryId, ReadTranscript, RewriteEntries, Rewritten, Transcript, TranscriptPage,
 };
 use tokio::sync::watch;
 
@@ -16,6 +16,7 @@ use super::new_entry::NewEntry;
 use super::rewrite::RewriteTerms;
 use super::state::{Journal, State, Step, StoreChange};
 use super::tree::{EntryIds, Tree};
+use super::turn::{RangeLimits, TurnRange};
 
 /// A transcript in memory.
 #[derive(Debug)]
@@ -101,6 +102,19 @@ impl TranscriptStore for MemoryStore {
 
     async fn entries(&self) -> Result<Vec<Entry>, StoreError> {
         Ok(self.state.entries())
+    }
+
+    async fn anchor(&self, entry: EntryId) -> Result<Option<EntryAnchor>, StoreError> {
+        Ok(self.state.anchor(&entry))
+    }
+
+    async fn turn(
+        &self,
+        admission: EntryAnchor,
+        terminal: EntryAnchor,
+        limits: RangeLimits,
+    ) -> Result<TurnRange, StoreError> {
+        Ok(self.state.turn(&admission, &terminal, limits))
     }
 
     fn changes(&self) -> watch::Receiver<StoreChange> {

@@ -4,7 +4,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use bytes::Bytes;
 use contextwire_engine::{
-    EntryId, ReadTranscript, RewriteEntries, Rewritten, Transcript, TranscriptPage, TranscriptState,
+    EntryAnchor, EntryId, ReadTranscript, RewriteEntries, Rewritten, Transcript, TranscriptPage,
+    TranscriptState,
 };
 use tokio::sync::watch;
 
@@ -15,6 +16,7 @@ use super::new_entry::{self, NewEntry};
 use super::page;
 use super::rewrite::{self, RewriteTerms, Verdict};
 use super::tree::Tree;
+use super::turn::{RangeLimits, TurnRange};
 
 /// The active branch after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +146,19 @@ impl State {
 
     pub(super) fn entries(&self) -> Vec<Entry> {
         self.tree().entries_from(0).cloned().collect()
+    }
+
+    pub(super) fn anchor(&self, entry: &EntryId) -> Option<EntryAnchor> {
+        self.tree().anchor(entry)
+    }
+
+    pub(super) fn turn(
+        &self,
+        admission: &EntryAnchor,
+        terminal: &EntryAnchor,
+        limits: RangeLimits,
+    ) -> TurnRange {
+        self.tree().turn(admission, terminal, limits)
     }
 
     pub(super) fn changes(&self) -> watch::Receiver<StoreChange> {

@@ -105,6 +105,21 @@ impl Tree {
         Some((&newest.entry, None))
     }
 
+    /// The newest node of a lineage, the one on the active branch before others.
+    pub(super) fn node_of_lineage(&self, lineage: &EntryId) -> Option<&Node> {
+        let (entry, _) = self.of_lineage(lineage)?;
+        self.node(*self.by_id.get(entry.id())?)
+    }
+
+    /// Where the first entry of a lineage stands among all that were ever appended.
+    pub(super) fn first_of_lineage(&self, lineage: &EntryId) -> Option<usize> {
+        let mut first = *self.by_lineage.get(lineage)?;
+        while let Some(prior) = self.node(first).and_then(|node| node.prior) {
+            first = prior;
+        }
+        Some(first)
+    }
+
     /// Position on the active branch of the entry that an id names, also by way of a leaf marker.
     pub(super) fn place(&self, id: &NativeId) -> Option<usize> {
         let index = self.visible(*self.by_id.get(id)?)?;

@@ -39,6 +39,7 @@ pub(super) fn check(settings: &mut Settings) -> HostConfig {
         deadline: deadline(settings, "host.deadline", |o| &o.host.deadline),
         budget: budget.and_then(TokenBudget::new),
         model: section.model,
+        outbox: section.outbox,
         compact_over_budget: section.compact_over_budget.unwrap_or_default(),
         client,
     }
