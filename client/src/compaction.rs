@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use contextwire_engine::{
-    Cancellation, Compact, Compacted, EngineInfo, Hook, HookContext, Maintain, MaintainReason,
-    Maintained, MaintenanceMode, RuntimeContext, RuntimeSettings, Session, TokenBudget,
+    Cancellation, Compact, Compacted, EngineInfo, Hook, HookContext, MaintainReason, Maintained,
+    MaintenanceMode, RuntimeContext, RuntimeSettings, Session, TokenBudget,
 };
 
 pub use contextwire_legacy::{
@@ -168,7 +168,7 @@ pub async fn compact(
     let after = AfterCompaction::of(session, &end.answer, is_still_owner());
     if after.runs_maintenance {
         end.session = after.session;
-        end.maintained = maintain(hooks, &end.session, &run).await;
+        end.maintained = maintain((hooks, maintenance), &end.session, &run).await;
     }
     end
 }
@@ -200,20 +200,20 @@ fn ended(session: &Session, answer: Result<Served<Compacted>, CallError>) -> Com
     }
 }
 
-async fn maintain(hooks: &Hooks, session: &Session, run: &CompactionRun) -> Option<Maintained> {
-    let request = Maintain {
-        runtime_settings: run.settings.clone(),
-        runtime_context: Some(run.facts.clone()),
-        reason: MaintainReason::Compaction,
-        background: false,
-    };
-    match hooks.maintain(session, request).await {
-        Ok(served) => served.reason.is_none().then_some(served.result),
-        Err(error) => {
-            tracing::warn!(code = error.code(), %error, "maintenance failed");
-            None
-        }
+/// Nothing where the engine has no such method, it failed, or a worker of the session does it next.
+async fn maintain(
+    (hooks, maintenance): (&Hooks, &Maintenance),
+    session: &Session,
+    run: &CompactionRun,
+) -> Option<Maintained> {
+    let mode = MaintenanceMode::Foreground;
+    let mut offer = MaintenanceOffer::new(session.clone(), MaintainReason::Compaction, mode);
+    offer.request.runtime_settings.clone_from(&run.settings);
+    offer.request.runtime_context = Some(run.facts.clone());
+    if let Offered::Done(maintained) = maintenance.offer(hooks, offer).await {
+        return Some(maintained);
     }
+    None
 }
 
 /// Leaves it to background maintenance; nothing where that cannot be.

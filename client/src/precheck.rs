@@ -14,7 +14,7 @@
 //! # Ok::<(), &str>(())
 //! ```
 
-use contextwire_engine::{PromptAuthority, SessionId, TokenBudget, Transcript};
+use contextwire_engine::{AssembleOutcome, PromptAuthority, SessionId, TokenBudget, Transcript};
 use contextwire_legacy::precheck::{Prompt, is_checked};
 use serde::{Deserialize, Serialize};
 
@@ -82,9 +82,13 @@ impl<'a> PromptCheck<'a> {
             return None;
         }
         let messages = served.result.messages().cloned().collect();
+        // The thread shows its context already: the engine knows how much that is.
+        let shown = matches!(served.result.outcome, AssembleOutcome::Unchanged(_));
+        let rendered = shown.then(|| of_thread(served.result.estimated_tokens()));
         let is_less = state == AssembleState::Answered(PromptAuthority::PreassemblyMayOverflow);
         Some(Self {
             unwindowed: is_less.then(|| whole.clone()),
+            rendered,
             ..Self::new(messages, window, reserve)
         })
     }
@@ -133,6 +137,18 @@ impl<'a> PromptCheck<'a> {
             unwindowed_message_count: self.unwindowed.as_ref().map(|list| list.len() as u64),
             session_id: self.session_id.as_ref().map(|id| id.as_str().to_owned()),
         }
+    }
+}
+
+/// What a thread shows, as a count.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "no window holds so many tokens that a float loses one"
+)]
+fn of_thread(tokens: u64) -> RenderedCount {
+    RenderedCount {
+        tokens: tokens as f64,
+        label: "bound_thread".to_owned(),
     }
 }
 

@@ -68,7 +68,8 @@ async fn r7_9_superseded_maintenance_ends_at_the_engine_and_counts_as_no_failure
     };
     assert!(matches!(task.state, TaskState::Cancelled));
     let client = desk.host.engine("recording").unwrap();
-    let served = client.assemble_within(&keyed(), view(&transcript(1)), PATIENT);
+    let session = keyed();
+    let served = client.assemble_within(&session, view(&transcript(1)), PATIENT);
     let served = served.await.unwrap();
     assert_eq!(served.by, ServedBy::Engine("recording".to_owned()));
     assert_eq!(client.status().breaker.state, "closed");

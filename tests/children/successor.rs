@@ -29,7 +29,8 @@ async fn a_successor_costs_what_is_new_and_no_question() {
     assert!(sent < NO_INSERT && sent * 10 < whole, "{sent} of {whole}");
     // It is a session of its own from now on, with or without the word of whom it succeeded.
     let list = transcript(202);
-    let served = client.assemble_within(&session("new"), view(&list), PATIENT);
+    let new = session("new");
+    let served = client.assemble_within(&new, view(&list), PATIENT);
     assert!(served.await.unwrap().traffic.bytes_sent() < NO_INSERT);
     assert_eq!(engine.seen().last(), Some(&list));
 }
@@ -42,7 +43,8 @@ async fn a_session_that_succeeds_nobody_starts_anew() {
     let list = transcript(200);
     let mut sent = Vec::new();
     for id in ["old", "other"] {
-        let served = client.assemble_within(&session(id), view(&list), PATIENT);
+        let whose = session(id);
+        let served = client.assemble_within(&whose, view(&list), PATIENT);
         sent.push(served.await.unwrap().traffic.bytes_sent());
         assert_eq!(engine.seen().last(), Some(&list));
     }

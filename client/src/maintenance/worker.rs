@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use contextwire_engine::{Maintain, Maintained, Session};
@@ -192,23 +192,38 @@ struct Worker {
     cancel: CancellationToken,
 }
 
-/// Counts a worker for as long as it is there, whatever ends it.
-struct Active(watch::Sender<usize>);
+/// A worker counts and has its place for as long as it is there, whatever ends it.
+struct Active {
+    count: watch::Sender<usize>,
+    workers: Weak<Workers>,
+    place: (String, u64),
+}
 
 impl Drop for Active {
     fn drop(&mut self) {
-        self.0.send_modify(|count| *count = count.saturating_sub(1));
+        let (key, number) = &self.place;
+        if let Some(workers) = self.workers.upgrade() {
+            let mut desk = workers.lock();
+            let is_own = desk
+                .running
+                .get(key)
+                .is_some_and(|slot| slot.number == *number);
+            if is_own {
+                desk.running.remove(key);
+            }
+        }
+        self.count
+            .send_modify(|count| *count = count.saturating_sub(1));
     }
 }
 
 impl Worker {
-    async fn work(
-        self,
-        workers: std::sync::Weak<Workers>,
-        active: watch::Sender<usize>,
-        first: Job,
-    ) {
-        let _active = Active(active);
+    async fn work(self, workers: Weak<Workers>, count: watch::Sender<usize>, first: Job) {
+        let _active = Active {
+            count,
+            workers: Weak::clone(&workers),
+            place: (self.key.clone(), self.number),
+        };
         let mut job = first;
         loop {
             self.note(&workers, |noted| {
@@ -232,7 +247,7 @@ impl Worker {
         }
     }
 
-    fn note(&self, workers: &std::sync::Weak<Workers>, change: impl FnOnce(&mut Noted)) {
+    fn note(&self, workers: &Weak<Workers>, change: impl FnOnce(&mut Noted)) {
         if let Some(workers) = workers.upgrade() {
             workers.lock().note(self, change);
         }

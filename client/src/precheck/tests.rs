@@ -1,4 +1,4 @@
-use contextwire_engine::{AssembleReply, Assembled, Message};
+use contextwire_engine::{AssembleReply, Assembled, Message, Unchanged};
 
 use super::*;
 use crate::call::Traffic;
@@ -68,6 +68,21 @@ fn an_engine_that_says_it_may_overflow_is_checked_against_the_whole_list() {
         (status.message_count, status.unwindowed_message_count),
         (1, Some(1))
     );
+}
+
+#[test]
+fn a_thread_that_shows_its_context_already_counts_as_its_engine_says() {
+    let mut unchanged = served(None, false);
+    unchanged.result.outcome = AssembleOutcome::Unchanged(Unchanged {
+        estimated_tokens: 9_000,
+        ..Unchanged::default()
+    });
+    let checked = check(&unchanged, false).unwrap().run();
+    assert_eq!(
+        (checked.estimated_tokens, &*checked.source),
+        (9_000, "bound_thread")
+    );
+    assert_eq!(checked.route, Route::CompactOnly);
 }
 
 #[test]
