@@ -2,6 +2,10 @@
 
 mod builder;
 mod lease;
+#[cfg(feature = "outbox")]
+mod outbox;
+#[cfg(feature = "outbox")]
+mod recorded;
 mod refuse;
 mod selection;
 mod status_file;
@@ -23,6 +27,8 @@ use crate::trace_parent::TraceParent;
 
 pub use builder::{BuildError, HostBuilder};
 pub use lease::{TurnEngine, TurnError, TurnMode};
+#[cfg(feature = "outbox")]
+pub use recorded::{Recorded, RecordedEnd};
 pub use turn::{Admission, Turn};
 
 use selection::Selection;
@@ -56,8 +62,8 @@ pub struct Host {
     hooks: Hooks,
     selection: Arc<Selection>,
     maintenance: Maintenance,
-    /// Ends what writes the status when the last clone is gone.
-    _writing: Option<Arc<DropGuard>>,
+    /// Ends what writes the status, and what delivers the outbox, when the last clone is gone.
+    _running: Arc<Vec<DropGuard>>,
 }
 
 impl Deref for Host {

@@ -75,6 +75,8 @@ pub use contextwire_proto::handshake;
 pub use error::{CallError, FailureClass};
 pub use hooks::Hooks;
 pub use host::{Admission, BuildError, Host, HostBuilder, Turn, TurnEngine, TurnError, TurnMode};
+#[cfg(feature = "outbox")]
+pub use host::{Recorded, RecordedEnd};
 pub use metrics::{Label, Metrics};
 pub use options::{
     CallLimits, ClientOptions, CompactFallback, FallbackEngine, OnEngineFailure, Policy,

@@ -95,7 +95,10 @@ struct Inner {
     claims: AtomicU64,
     /// Whether engines could not be reached lately.
     was_away: AtomicBool,
-    changed: watch::Sender<u64>,
+    /// Something is to be delivered.
+    due: watch::Sender<u64>,
+    /// Something is written.
+    written: watch::Sender<u64>,
 }
 
 impl Outbox {
@@ -118,7 +121,8 @@ impl Outbox {
             lanes: Lanes::default(),
             claims: AtomicU64::new(0),
             was_away: AtomicBool::new(false),
-            changed: watch::Sender::new(0),
+            due: watch::Sender::new(0),
+            written: watch::Sender::new(0),
         })))
     }
 
@@ -191,16 +195,18 @@ impl Outbox {
         self.read(OutboxFile::rows)
     }
 
-    /// Ends when the outbox changed since it was last asked, by this process.
+    /// Tells of each write of this process.
     pub fn changes(&self) -> watch::Receiver<u64> {
-        self.0.changed.subscribe()
+        self.0.written.subscribe()
     }
 
     async fn write<T: Send + 'static>(
         &self,
         act: impl FnOnce(&Connection) -> Result<T, OutboxError> + Send + 'static,
     ) -> Result<T, OutboxError> {
-        self.0.writer.run(act).await
+        let done = self.0.writer.run(act).await?;
+        next(&self.0.written);
+        Ok(done)
     }
 
     fn read<T>(
@@ -216,10 +222,8 @@ impl Outbox {
     }
 
     /// Whoever delivers looks again.
-    fn wake(&self) {
-        self.0
-            .changed
-            .send_modify(|count| *count = count.wrapping_add(1));
+    pub(crate) fn wake(&self) {
+        next(&self.0.due);
     }
 
     /// A name for a claim that nobody else ever has.
@@ -227,6 +231,10 @@ impl Outbox {
         let number = self.0.claims.fetch_add(1, Ordering::Relaxed);
         format!("{}/{number}", self.0.instance.id())
     }
+}
+
+fn next(of: &watch::Sender<u64>) {
+    of.send_modify(|count| *count = count.wrapping_add(1));
 }
 
 /// A row of a call whose key is its own; the same call again is the same row.

@@ -39,6 +39,8 @@ pub struct SessionHost {
     pending_inputs: Vec<EntryId>,
     #[cfg(feature = "local")]
     window: Option<Arc<SafetyWindow>>,
+    #[cfg(feature = "outbox")]
+    lineage: Option<crate::outbox::SessionLineage>,
 }
 
 impl SessionHost {
@@ -52,6 +54,8 @@ impl SessionHost {
             pending_inputs: Vec::new(),
             #[cfg(feature = "local")]
             window: None,
+            #[cfg(feature = "outbox")]
+            lineage: None,
         }
     }
 
@@ -94,12 +98,33 @@ impl SessionHost {
         }
     }
 
+    /// Writes down in the host's outbox which entries a rewrite gave new ids, before the engine hears
+    /// of the rewrite (R2.3). Not needed for a store whose own file says so, such as
+    /// [`JsonlStore`](crate::store::JsonlStore).
+    #[cfg(feature = "outbox")]
+    #[must_use]
+    pub fn with_lineage(self, lineage: crate::outbox::SessionLineage) -> Self {
+        Self {
+            lineage: Some(lineage),
+            ..self
+        }
+    }
+
     async fn rewrite(&self, request: RewriteEntries) -> Result<HostReply, HostCallError> {
         let terms = RewriteTerms {
             pending_inputs: self.pending_inputs.clone(),
             ..RewriteTerms::at(stored_at())
         };
         let done = self.store.rewrite(request, terms).await?;
+        #[cfg(feature = "outbox")]
+        if let Some(lineage) = &self.lineage {
+            // Also where nothing changed now: an earlier rewrite may not have got this far.
+            let kept = lineage.record_store(&self.store).await;
+            kept.map_err(|error| HostCallError {
+                retryable: true,
+                ..HostCallError::new("FAILED", error.to_string())
+            })?;
+        }
         Ok(HostReply::Rewritten(done))
     }
 

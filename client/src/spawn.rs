@@ -28,6 +28,7 @@ use crate::call::{Answer, ServedBy};
 use crate::client::EngineClient;
 use crate::error::CallError;
 use crate::hooks::Hooks;
+use crate::host::Host;
 use crate::outbox::{Addressee, Outbox};
 use crate::request::EngineReply;
 use open::Prepared;
@@ -115,6 +116,16 @@ impl Subagents {
     /// The outbox that has the journal.
     pub fn outbox(&self) -> &Outbox {
         &self.0.outbox
+    }
+}
+
+impl Host {
+    /// The subagents of the engine that is selected now, with this host's outbox. Made once and kept:
+    /// what it remembers of children is its own. Nothing where the host has no outbox, or its own
+    /// built-in engine is selected.
+    pub fn subagents(&self) -> Option<Subagents> {
+        let client = self.engine(&self.selected()).ok()?;
+        Some(Subagents::new(&client, self.outbox()?))
     }
 }
 

@@ -32,6 +32,10 @@ pub enum BuildError {
         /// What is wrong with it.
         source: CallError,
     },
+    /// The outbox cannot be opened.
+    #[cfg(feature = "outbox")]
+    #[error("the host has no outbox")]
+    Outbox(#[source] crate::outbox::OutboxError),
 }
 
 /// Puts a [`Host`] together. Everything but [`HostBuilder::engine`] has a default.
@@ -43,6 +47,8 @@ pub struct HostBuilder {
     slot: Option<String>,
     state_dir: Option<PathBuf>,
     status_file: Option<PathBuf>,
+    #[cfg(feature = "outbox")]
+    pub(super) outbox: Option<(PathBuf, crate::outbox::OutboxOptions)>,
 }
 
 /// Who owns engines that the host's author names in code.
@@ -170,7 +176,10 @@ impl HostBuilder {
         let registry = self
             .registry
             .unwrap_or_else(|| EngineRegistry::new(quarantines));
-        let selection = Arc::new(Selection::new(registry, self.options, self.state_dir));
+        let selection = Selection::new(registry, self.options, self.state_dir);
+        #[cfg(feature = "outbox")]
+        let selection = super::outbox::open(selection, self.outbox).map_err(BuildError::Outbox)?;
+        let selection = Arc::new(selection);
         for registration in self.registrations {
             let engine_id = registration.id.clone();
             selection
@@ -185,11 +194,15 @@ impl HostBuilder {
         let writing = self
             .status_file
             .map(|path| status_file::keep(path, &selection));
+        let running = writing.into_iter();
+        #[cfg(feature = "outbox")]
+        let running = running.chain(super::outbox::deliver(&selection));
+        let running = Arc::new(running.collect());
         Ok(Host {
             hooks: Hooks::new(stack, Terms::default()),
             selection,
             maintenance: Maintenance::default(),
-            _writing: writing.map(Arc::new),
+            _running: running,
         })
     }
 }

@@ -43,6 +43,8 @@ pub(super) struct Selection {
     /// Notes the calls that no client of an engine sees.
     observer: Arc<Observer>,
     pub(super) changed: Arc<Notify>,
+    #[cfg(feature = "outbox")]
+    pub(super) outbox: Option<crate::outbox::Outbox>,
 }
 
 /// Where a call goes.
@@ -77,6 +79,8 @@ impl Selection {
             slot: Mutex::default(),
             clients: Mutex::default(),
             changed,
+            #[cfg(feature = "outbox")]
+            outbox: None,
         }
     }
 
@@ -109,6 +113,11 @@ impl Selection {
     pub(super) fn select(&self, id: Option<&str>) {
         *self.lock_slot() = id.map(str::to_owned);
         self.changed.notify_one();
+        #[cfg(feature = "outbox")]
+        if let Some(outbox) = &self.outbox {
+            // What waited for the engine goes first.
+            outbox.wake();
+        }
     }
 
     /// The id that the slot comes to.
@@ -129,6 +138,14 @@ impl Selection {
             return Err(CallError::Unsupported(why));
         };
         self.client(&registration)
+    }
+
+    /// The client of an engine that is registered for use.
+    #[cfg(feature = "outbox")]
+    pub(super) fn usable(&self, id: &str) -> Option<EngineClient> {
+        let mut registrations = self.registry.registrations().into_iter();
+        let usable = |it: &Registration| it.id == id && it.lifecycle == Lifecycle::Runtime;
+        self.client(&registrations.find(usable)?).ok()
     }
 
     /// The client of a registration; one that was made for another is gone.
@@ -279,10 +296,13 @@ impl Selection {
             host: self.options.host_id.clone(),
             pid: std::process::id(),
             engines: engines.collect(),
+            #[cfg(feature = "outbox")]
+            outbox: super::outbox::status(self, &selected),
+            #[cfg(not(feature = "outbox"))]
+            outbox: None,
             selected,
             active,
             inactive_because,
-            outbox: None,
         }
     }
 

@@ -59,17 +59,20 @@ impl Admission {
 #[derive(Clone, Debug)]
 pub struct Turn {
     hooks: Hooks,
-    held: Arc<Held>,
+    pub(super) held: Arc<Held>,
 }
 
 /// What the clones of a turn share.
 #[derive(Debug)]
-struct Held {
-    selection: Arc<Selection>,
-    session: Session,
+pub(super) struct Held {
+    pub(super) selection: Arc<Selection>,
+    pub(super) session: Session,
     name: TurnName,
-    route: Route,
+    pub(super) route: Route,
     lease: Mutex<Lease>,
+    /// What the host's outbox keeps of the turn.
+    #[cfg(feature = "outbox")]
+    pub(super) journal: Option<super::recorded::Journal>,
 }
 
 impl Deref for Turn {
@@ -102,7 +105,15 @@ impl Host {
             (None, Route::Engine(..)) => self.issue(&route, &admission).await?,
             (None, Route::BuiltIn | Route::Refused(_)) => None,
         };
-        let turn = self.begin(session, admission.name(), route);
+        #[cfg(feature = "outbox")]
+        let (journal, issue) = self.journal(session, &route, (&admission, issue)).await;
+        let turn = self.begin(
+            session,
+            admission.name(),
+            route,
+            #[cfg(feature = "outbox")]
+            journal,
+        );
         if let Some(issue) = issue {
             if selection.options().on_engine_failure == OnEngineFailure::Fail {
                 return Err(CallError::TurnDegraded { reason: issue });
@@ -113,7 +124,13 @@ impl Host {
         Ok(turn)
     }
 
-    fn begin(&self, session: &Session, name: TurnName, route: Route) -> Turn {
+    fn begin(
+        &self,
+        session: &Session,
+        name: TurnName,
+        route: Route,
+        #[cfg(feature = "outbox")] journal: Option<super::recorded::Journal>,
+    ) -> Turn {
         let (id, plugin) = match &route {
             Route::Engine(registration, _) => (
                 registration.id.clone(),
@@ -128,6 +145,8 @@ impl Host {
             name: Arc::clone(&name),
             route,
             lease: Mutex::new(Lease::of(id, plugin)),
+            #[cfg(feature = "outbox")]
+            journal,
         });
         let terms = self.hooks.terms().clone();
         let hooks = Hooks::new(BoxCloneSyncService::new(Leased(Arc::clone(&held))), terms);
@@ -179,21 +198,33 @@ impl Host {
 }
 
 /// What a recorded turn needs of its engine.
-mod durability {
+pub(super) mod durability {
     use contextwire_engine::{EngineInfo, Hook};
 
     use super::Admission;
 
+    /// Whether the engine stores closed turns, once each.
+    #[cfg(feature = "outbox")]
+    pub(in crate::host) fn is_durable(info: &EngineInfo) -> bool {
+        promises(info) && info.methods.contains(&Hook::CommitTurn)
+    }
+
+    /// Whether it says that it does.
+    pub(in crate::host) fn promises(info: &EngineInfo) -> bool {
+        let semantics = info.transcript_semantics.as_ref();
+        let said = semantics.and_then(|it| it.turn_advancement_idempotency.as_deref());
+        said == Some(IDEMPOTENT)
+    }
+
     const FENCE: &str = "before-current-turn-entry-v1";
     const IDEMPOTENT: &str = "atomic-idempotent-v1";
 
-    pub(super) fn issue(info: &EngineInfo, admission: &Admission) -> Option<&'static str> {
+    pub(in crate::host) fn issue(info: &EngineInfo, admission: &Admission) -> Option<&'static str> {
         let semantics = info.transcript_semantics.clone().unwrap_or_default();
         if semantics.current_turn_fence.as_deref() != Some(FENCE) {
             return Some("current-turn transcript fencing is not declared");
         }
-        let promised = semantics.turn_advancement_idempotency.as_deref() == Some(IDEMPOTENT);
-        if !promised || !info.methods.contains(&Hook::CommitTurn) {
+        if !promises(info) || !info.methods.contains(&Hook::CommitTurn) {
             return Some("durable turn advancement is not supported");
         }
         let received = !matches!(admission, Admission::WithoutReceipt(_));

@@ -54,7 +54,7 @@ impl Outbox {
         let stop = ends.clone();
         let outbox = self.clone();
         tokio::spawn(stop.run_until_cancelled_owned(async move {
-            let mut changes = outbox.changes();
+            let mut changes = outbox.0.due.subscribe();
             let mut last_failed = false;
             loop {
                 changes.mark_unchanged();

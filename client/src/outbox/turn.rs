@@ -30,7 +30,7 @@ pub struct AcceptedTurn {
 
 impl AcceptedTurn {
     /// The call with these messages.
-    pub(super) fn with_messages(self, messages: Vec<Message>) -> CommitTurn {
+    pub fn with_messages(self, messages: Vec<Message>) -> CommitTurn {
         let Self {
             admission,
             terminal,

@@ -233,3 +233,43 @@ async fn r2_3_a_native_id_keeps_its_lineage_and_only_what_differs_is_kept() {
     desk.outbox.succeed(&session("s").id, &next).await.unwrap();
     assert_eq!(desk.outbox.lineage(next).map().await.unwrap(), map);
 }
+
+#[tokio::test]
+async fn r2_3_a_rewrite_is_in_the_map_before_the_engine_hears_of_it() {
+    use contextwire_engine::{HostCall, HostCalls as _, RewriteEntries};
+
+    use crate::session_host::SessionHost;
+    use crate::store::{AnyStore, MemoryStore, NewEntry, TranscriptStore as _};
+
+    let desk = Desk::new();
+    let store = AnyStore::new(MemoryStore::with_entry_ids());
+    let said =
+        |text: &str| NewEntry::message(format!(r#"{{"role":"user","content":"{text}"}}"#), 0);
+    let ids = store.append(vec![said("long"), said("b")]).await.unwrap();
+    let lineage = desk.outbox.lineage(session("s").id);
+    let host = SessionHost::new(session("s"), store.clone()).with_lineage(lineage.clone());
+    let rewrite = || {
+        HostCall::Rewrite(RewriteEntries {
+            replacements: vec![(ids[0].clone(), Message::from_payload(r#"{"role":"user"}"#))],
+            ..RewriteEntries::default()
+        })
+    };
+    host.serve(rewrite()).await.unwrap();
+    let map = lineage.map().await.unwrap();
+    let entries = store.entries().await.unwrap();
+    assert_eq!(map.len(), 2);
+    for entry in &entries {
+        assert_eq!(map[entry.id().as_str()], *entry.entry_id());
+    }
+
+    // Without a place for the map the engine hears of no rewrite.
+    let full = Desk::new();
+    let spoil = full
+        .outbox
+        .write(|db| Ok(db.execute_batch("DROP TABLE lineage")?));
+    spoil.await.unwrap();
+    let lineage = full.outbox.lineage(session("s").id);
+    let host = SessionHost::new(session("s"), store).with_lineage(lineage);
+    let error = host.serve(rewrite()).await.unwrap_err();
+    assert!(error.retryable);
+}
