@@ -54,6 +54,8 @@ pub struct Call {
     /// Bytes that this call moved.
     pub traffic: Traffic,
     pub(crate) tries: Tries,
+    /// It has no place in the host's order: the renewal of a preparation (R7.9).
+    pub(crate) is_unordered: bool,
 }
 
 impl Call {
@@ -78,6 +80,7 @@ impl Call {
             abandoned_hooks: Vec::new(),
             traffic: Traffic::default(),
             tries: Tries::default(),
+            is_unordered: false,
         }
     }
 

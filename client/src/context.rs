@@ -1,6 +1,6 @@
 //! An assembled context with the view that it refers to.
 
-use contextwire_engine::{AssembleOutcome, Message, Transcript};
+use contextwire_engine::{AssembleOutcome, Message, PromptAuthority, Transcript};
 
 /// What the model is to see.
 #[derive(Clone, Debug)]
@@ -22,6 +22,15 @@ impl Context {
         messages
             .into_iter()
             .flat_map(|messages| messages.messages(&self.view))
+    }
+
+    /// Whether whoever served vouches for its size; one that does not say so does.
+    pub fn prompt_authority(&self) -> PromptAuthority {
+        let said = match &self.outcome {
+            AssembleOutcome::Messages(reply) => reply.prompt_authority,
+            AssembleOutcome::Unchanged(unchanged) => unchanged.prompt_authority,
+        };
+        said.unwrap_or_default()
     }
 
     /// The estimate in tokens of whoever served.

@@ -125,6 +125,7 @@ impl Wrap for FallbackLayer {
             None
         };
         let layer = self.clone();
+        layer.goods.follow(&call.session);
         let compact = (call.hook() == Hook::Compact).then(|| Box::new(call.clone()));
         let answer = below.call(call);
         Box::pin(async move {

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use contextwire_engine::{Hook, HookId, SessionId};
+use contextwire_engine::{Hook, HookId, Session, SessionId};
 use contextwire_proto::limits;
 use lru::LruCache;
 use tokio::time::timeout_at;
@@ -41,6 +41,7 @@ impl Wrap for FenceLayer {
             host_calls,
             abandoned,
         } = self.clone();
+        abandoned.follow(&call.session);
         call.abandoned_hooks = abandoned.of(&call.session.id);
         let carried = call.abandoned_hooks.clone();
         let (session, hook, hook_id) = (call.session.id.clone(), call.hook(), call.hook_id);
@@ -90,6 +91,17 @@ impl Abandoned {
         self.lock().get(session).cloned().unwrap_or_default()
     }
 
+    /// A session goes on with the abandoned hooks of the one that it succeeded.
+    fn follow(&self, session: &Session) {
+        let Some(previous) = &session.previous_id else {
+            return;
+        };
+        let hooks = self.lock().pop(previous).unwrap_or_default();
+        for hook_id in hooks {
+            self.add(session.id.clone(), hook_id);
+        }
+    }
+
     fn add(&self, session: SessionId, hook_id: HookId) {
         let mut sessions = self.lock();
         let hooks = sessions.get_or_insert_mut(session, Vec::new);
@@ -121,7 +133,7 @@ impl Abandoned {
 mod tests {
     use std::time::Duration;
 
-    use contextwire_engine::{Assemble, Compact, Ingest, Message, Reply, Session};
+    use contextwire_engine::{Assemble, Compact, Ingest, Message, Reply};
     use tower::{Layer, Service, ServiceExt};
 
     use super::*;
@@ -190,6 +202,23 @@ mod tests {
         assert!(may_have_acted(Hook::Maintain, &late));
         assert!(!may_have_acted(Hook::Maintain, &lost));
         assert!(!may_have_acted(Hook::Ingest, &late));
+    }
+
+    #[test]
+    fn r7_2_a_successor_tells_of_what_its_predecessor_abandoned() {
+        let abandoned = Abandoned(Mutex::new(LruCache::new(SESSIONS)));
+        let (old, hook) = (SessionId::new("old").unwrap(), HookId::mint());
+        abandoned.add(old.clone(), hook);
+        let session = Session {
+            previous_id: Some(old.clone()),
+            ..Session::new(SessionId::new("new").unwrap())
+        };
+        abandoned.follow(&session);
+        assert_eq!(abandoned.of(&session.id), [hook]);
+        assert_eq!(abandoned.of(&old), []);
+        abandoned.acknowledged(&session.id, &[hook]);
+        abandoned.follow(&session);
+        assert_eq!(abandoned.of(&session.id), [], "it is told once");
     }
 
     #[test]

@@ -20,6 +20,7 @@ use tokio_util::sync::DropGuard;
 use crate::client::EngineClient;
 use crate::error::CallError;
 use crate::hooks::Hooks;
+use crate::maintenance::Maintenance;
 use crate::registry::{Registration, RegistrationError, Resolution};
 use crate::status::HostStatus;
 use crate::trace_parent::TraceParent;
@@ -60,6 +61,7 @@ use selection::Selection;
 pub struct Host {
     hooks: Hooks,
     selection: Arc<Selection>,
+    maintenance: Maintenance,
     /// Ends what writes the status, and what delivers the outbox, when the last clone is gone.
     _running: Arc<Vec<DropGuard>>,
 }
@@ -159,9 +161,16 @@ impl Host {
         self.on(self.hooks.on(|terms| terms.trace = Some(trace)))
     }
 
-    /// Tells every engine that was called that this host goes away, all at the same time. What
+    /// The maintenance of this host's sessions. What runs of it beside the conversation ends with the
+    /// last clone of the host, and before [`Host::dispose`] tells any engine.
+    pub fn maintenance(&self) -> &Maintenance {
+        &self.maintenance
+    }
+
+    /// Ends background maintenance, and tells every engine that was called that this host goes away, all at the same time. What
     /// fails is logged: there is nothing else to do about it.
     pub async fn dispose(&self) {
+        self.maintenance.close().await;
         let clients = self.selection.clients();
         let told = clients.iter().map(|client| async move {
             // One that was never reached has nothing to close.

@@ -107,7 +107,7 @@ enum Rank {
 fn rank(call: &Call) -> Rank {
     let profile = call.hook().profile();
     let delivered = profile.fallback == FallbackClass::Outbox || call.hook() == Hook::Dispose;
-    if delivered || call.request.is_background() {
+    if delivered || call.is_unordered || call.request.is_background() {
         Rank::Unordered
     } else if profile.effect == Effect::Read {
         Rank::Carries

@@ -10,6 +10,9 @@ use contextwire_engine::{
     LlmComplete, LlmCompleted, Message, RewriteEntries, Session, Transcript, TranscriptState,
 };
 
+#[cfg(feature = "local")]
+use contextwire_legacy::SafetyWindow;
+
 use crate::store::{AnyStore, Compaction, EntryBody, NewEntry, RewriteTerms, TranscriptStore};
 use crate::wall_clock::now_ms;
 
@@ -34,6 +37,8 @@ pub struct SessionHost {
     model: Option<Arc<dyn HostModel>>,
     compaction: Option<AnyEngine>,
     pending_inputs: Vec<EntryId>,
+    #[cfg(feature = "local")]
+    window: Option<Arc<SafetyWindow>>,
     #[cfg(feature = "outbox")]
     lineage: Option<crate::outbox::SessionLineage>,
 }
@@ -47,8 +52,21 @@ impl SessionHost {
             model: None,
             compaction: None,
             pending_inputs: Vec::new(),
+            #[cfg(feature = "local")]
+            window: None,
             #[cfg(feature = "outbox")]
             lineage: None,
+        }
+    }
+
+    /// Gives each delegated compaction the whole of this window, and its engine afterwards what it had
+    /// left of it ([`CompactionRun::window`](crate::compaction::CompactionRun)).
+    #[cfg(feature = "local")]
+    #[must_use]
+    pub fn with_window(self, window: Arc<SafetyWindow>) -> Self {
+        Self {
+            window: Some(window),
+            ..self
         }
     }
 
@@ -131,6 +149,8 @@ impl SessionHost {
             compaction: None,
             ..self.clone()
         }));
+        #[cfg(feature = "local")]
+        let _stage = self.window.as_deref().map(StageOf::begin);
         let compacted = engine
             .compact(&cx, request)
             .await
@@ -172,6 +192,25 @@ impl SessionHost {
             self.store.append(vec![entry]).await?;
         }
         Ok(self.store.log().await?.state())
+    }
+}
+
+/// A stage of a delegated compaction, for as long as it runs.
+#[cfg(feature = "local")]
+struct StageOf<'a>(&'a SafetyWindow);
+
+#[cfg(feature = "local")]
+impl<'a> StageOf<'a> {
+    fn begin(window: &'a SafetyWindow) -> Self {
+        window.stage_began();
+        Self(window)
+    }
+}
+
+#[cfg(feature = "local")]
+impl Drop for StageOf<'_> {
+    fn drop(&mut self) {
+        self.0.stages_ended();
     }
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use contextwire_engine::{Effect, Hook, SessionId};
+use contextwire_engine::{Effect, Hook, Session, SessionId};
 use lru::LruCache;
 use tokio::time::Instant;
 
@@ -30,8 +30,11 @@ impl Settle {
         Self(Arc::new(Mutex::new(LruCache::new(SESSIONS))))
     }
 
-    fn take(&self, session: &SessionId) -> Option<Call> {
-        self.lock().pop(session)
+    /// The kept call of a session, else that of the one that it succeeded.
+    fn take(&self, session: &Session) -> Option<Call> {
+        let mut kept = self.lock();
+        let own = kept.pop(&session.id);
+        own.or_else(|| kept.pop(session.previous_id.as_ref()?))
     }
 
     fn lock(&self) -> MutexGuard<'_, LruCache<SessionId, Call>> {
@@ -46,7 +49,7 @@ impl Wrap for Settle {
         if !changes_the_session(&call) {
             return Box::pin(below.call(call));
         }
-        let unknown = self.take(&call.session.id);
+        let unknown = self.take(&call.session);
         let unknown = unknown.filter(|it| !is_the_same(it, &call));
         let note = Note::of(self, &call);
         let mut below = take_ready(below);
@@ -65,7 +68,9 @@ impl Wrap for Settle {
 
 /// Whether an unknown outcome has to be known first: a foreground call with an effect.
 fn changes_the_session(call: &Call) -> bool {
-    call.hook().profile().effect != Effect::Read && !call.request.is_background()
+    call.hook().profile().effect != Effect::Read
+        && !call.is_unordered
+        && !call.request.is_background()
 }
 
 /// Whether the same call may be sent again later. Hooks with a substitute are fenced instead (R7.2),

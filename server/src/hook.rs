@@ -172,6 +172,7 @@ async fn work<H: StreamingHook>(
         .map_err(out_of_time)??;
     let call = H::call(&start);
     let _session = admit::enter_session(&shared, &call.session.id)?;
+    shared.mirrors.follow(&call.session);
     let mut cx = call.hook_context(H::default_budget(&start));
     budget::clamp(&mut cx, header);
     timeout_at(cx.deadline, H::run(shared, frames, start, cx))

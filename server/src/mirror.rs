@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use contextwire_engine::{SessionId, Transcript, TranscriptState};
+use contextwire_engine::{Session, SessionId, Transcript, TranscriptState};
 use contextwire_proto::limits;
 use contextwire_proto::sync::{self, List};
 use lru::LruCache;
@@ -121,6 +121,25 @@ impl Mirrors {
         }
     }
 
+    /// A session goes on from the lists of the one that it succeeded.
+    pub(crate) fn follow(&self, session: &Session) {
+        let Some(previous) = &session.previous_id else {
+            return;
+        };
+        let mut held = self.lock();
+        for list in [List::Log, List::View] {
+            let of = |session: &SessionId| MirrorKey {
+                session: session.clone(),
+                list,
+            };
+            if !held.lists.contains(&of(&session.id))
+                && let Some(mirror) = held.lists.pop(&of(previous))
+            {
+                held.lists.put(of(&session.id), mirror);
+            }
+        }
+    }
+
     /// The states to offer a host whose base is not here.
     pub(crate) fn have(&self, key: &MirrorKey) -> Vec<TranscriptState> {
         self.lock()
@@ -196,6 +215,25 @@ mod tests {
             .map(|texts| list(texts).state())
             .collect();
         assert_eq!(have, heads);
+    }
+
+    #[test]
+    fn a_successor_has_its_predecessors_lists() {
+        let mirrors = Mirrors::new(1 << 20);
+        mirrors.keep(&key("old"), list(&["a"]));
+        let new = SessionId::new("new").unwrap();
+        let session = Session {
+            previous_id: Some(key("old").session),
+            ..Session::new(new)
+        };
+        mirrors.follow(&session);
+        let state = list(&["a"]).state();
+        assert!(mirrors.find(&key("new"), &state).is_some());
+        assert!(mirrors.find(&key("old"), &state).is_none());
+        let bytes = mirrors.lock().bytes;
+        mirrors.follow(&session);
+        assert_eq!(bytes, list(&["a"]).payload_bytes());
+        assert!(mirrors.find(&key("new"), &state).is_some());
     }
 
     #[test]

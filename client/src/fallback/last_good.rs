@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use contextwire_engine::{
-    Assemble, AssembleOutcome, Assembled, Segment, SessionId, Site, Transcript,
+    Assemble, AssembleOutcome, Assembled, Segment, Session, SessionId, Site, Transcript,
 };
 use lru::LruCache;
 
@@ -81,6 +81,19 @@ impl LastGoods {
             },
         };
         self.lock().put(session.clone(), good);
+    }
+
+    /// A session goes on from what was said of the one that it succeeded.
+    pub(crate) fn follow(&self, session: &Session) {
+        let Some(previous) = &session.previous_id else {
+            return;
+        };
+        let mut kept = self.lock();
+        if !kept.sessions.contains(&session.id)
+            && let Some((good, _)) = kept.take(previous)
+        {
+            kept.put(session.id.clone(), good);
+        }
     }
 
     /// The session was compacted or rewritten: what was said of it is no longer the context.
@@ -210,6 +223,24 @@ mod tests {
         let good = goods.of(&id(0));
         assert!(good.context.is_none() && good.system_prompt_addition.is_some());
         assert_eq!(goods.lock().bytes, 4);
+    }
+
+    #[test]
+    fn r7_13_a_successor_goes_on_from_what_its_predecessor_was_told() {
+        let goods = LastGoods::new();
+        goods.remember(&id(0), &asked(900), &reply("note"), true);
+        let session = Session {
+            previous_id: Some(id(0)),
+            ..Session::new(id(1))
+        };
+        goods.follow(&session);
+        assert!(goods.of(&id(1)).context.is_some() && goods.of(&id(0)).context.is_none());
+        assert_eq!(goods.lock().bytes, 904);
+        // What it was told itself stays.
+        goods.remember(&id(0), &asked(9), &reply("late"), true);
+        goods.follow(&session);
+        let addition = goods.of(&id(1)).system_prompt_addition;
+        assert_eq!(addition.as_deref(), Some("note"));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::selection::{Selected, Selection};
 use super::{Host, status_file};
 use crate::error::CallError;
 use crate::hooks::{Hooks, Terms};
+use crate::maintenance::Maintenance;
 use crate::metrics::Metrics;
 use crate::options::{ClientOptions, CompactFallback, FallbackEngine, OnEngineFailure, Policy};
 use crate::registry::{EngineRegistry, Registration, RegistrationError};
@@ -200,6 +201,7 @@ impl HostBuilder {
         Ok(Host {
             hooks: Hooks::new(stack, Terms::default()),
             selection,
+            maintenance: Maintenance::default(),
             _running: running,
         })
     }

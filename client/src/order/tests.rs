@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use contextwire_engine::{
-    Assemble, Bootstrap, CommitTurn, Compact, Maintain, Reply, Session, Site,
+    Assemble, Bootstrap, CommitTurn, Compact, Maintain, PrepareSubagentSpawn, Reply, Session, Site,
 };
 use tower::{Layer, ServiceExt};
 
@@ -117,4 +117,17 @@ async fn r7_9_a_pair_that_its_caller_chose_is_not_raised() {
     let (outcome, seen) = sent_to_a_session_at(recorded, delayed).await;
     assert_eq!(outcome.unwrap_err().code(), "GENERATION_CONFLICT");
     assert_eq!(seen.len(), 1);
+}
+
+#[test]
+fn r7_9_the_renewal_of_a_preparation_has_no_number_and_raises_none() {
+    let order = HostOrder::starting_after(None);
+    let prepare = call("s", PrepareSubagentSpawn::default());
+    assert_eq!(order.next(&prepare).session_seq, Some(1));
+    let renewal = Call {
+        is_unordered: true,
+        ..prepare
+    };
+    assert_eq!(order.next(&renewal).session_seq, None);
+    assert_eq!(seq(&order, "s", Assemble::default()), Some(1));
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use contextwire_engine::{SessionId, Site, Transcript, TranscriptState};
+use contextwire_engine::{Session, SessionId, Site, Transcript, TranscriptState};
 use contextwire_proto::limits;
 use contextwire_proto::sync::List;
 use lru::LruCache;
@@ -60,6 +60,22 @@ impl Book {
         Self {
             lists: Mutex::new(LruCache::new(SESSIONS)),
             always_full: AtomicBool::new(false),
+        }
+    }
+
+    /// A session goes on from the lists of the one that it succeeded.
+    pub(crate) fn follow(&self, session: &Session) {
+        let Some(previous) = &session.previous_id else {
+            return;
+        };
+        let mut lists = self.lock();
+        for list in [List::Log, List::View] {
+            let own = (session.id.clone(), list);
+            if !lists.contains(&own)
+                && let Some(known) = lists.pop(&(previous.clone(), list))
+            {
+                lists.put(own, known);
+            }
         }
     }
 
@@ -213,6 +229,24 @@ mod tests {
         book.acknowledge(&session(), List::View, Site::ToolLoop, list(&["x"]));
         let start = book.start(&session(), List::View, Site::BeforePrompt);
         assert_eq!(start, Start::From(list(&["a", "b"])));
+    }
+
+    #[test]
+    fn a_successor_starts_from_its_predecessors_lists() {
+        let book = Book::new();
+        book.acknowledge(&session(), List::View, Site::BeforePrompt, list(&["a"]));
+        let next = Session {
+            previous_id: Some(session()),
+            ..Session::new(SessionId::new("next").unwrap())
+        };
+        book.follow(&next);
+        let start = |id: &SessionId| book.start(id, List::View, Site::BeforePrompt);
+        assert_eq!(start(&next.id), Start::From(list(&["a"])));
+        assert_eq!(start(&session()), Start::Unknown);
+        // A late call of the predecessor takes nothing from it.
+        book.acknowledge(&session(), List::View, Site::BeforePrompt, list(&["z"]));
+        book.follow(&next);
+        assert_eq!(start(&next.id), Start::From(list(&["a"])));
     }
 
     #[test]

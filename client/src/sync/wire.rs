@@ -39,6 +39,7 @@ struct Lists<'a> {
 
 impl SyncLayer {
     pub(super) fn wire_call(&self, call: Call, engine: &EngineDescription) -> WireCall {
+        self.book.follow(&call.session);
         let idle = idle(&call, engine);
         let mut cx = CallContext::new(call.hook_id, call.session.clone());
         cx.attempt = call.attempt;
