@@ -52,6 +52,7 @@ mod matrix;
 mod old_engines;
 #[cfg(test)]
 mod outbox;
+mod projection;
 #[cfg(test)]
 mod replicas;
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod hooks;
 mod lossless;
 mod measure;
 mod outbox;
+mod projection;
 mod replay;
 mod row;
 mod session;
@@ -38,7 +39,7 @@ use crate::report::{BenchReport, BenchRow};
 use crate::session::Session;
 
 /// Every group, in the order of measuring.
-pub const GROUPS: [Group; 9] = [
+pub const GROUPS: [Group; 10] = [
     hooks::GROUP,
     sync::GROUP,
     contract::GROUP,
@@ -48,6 +49,7 @@ pub const GROUPS: [Group; 9] = [
     session::GROUP,
     lossless::GROUP,
     outbox::GROUP,
+    projection::GROUP,
 ];
 
 type Measuring = Pin<Box<dyn Future<Output = anyhow::Result<Vec<BenchRow>>> + Send>>;
@@ -150,7 +152,7 @@ pub fn list() -> String {
     let mut text = String::new();
     for Group { name, about, .. } in GROUPS {
         let gap = if text.is_empty() { "" } else { "\n" };
-        let _fits = write!(text, "{gap}{name:9} {about}").is_ok();
+        let _fits = write!(text, "{gap}{name:10} {about}").is_ok();
     }
     text
 }
@@ -165,8 +167,16 @@ mod tests {
         let mut names: Vec<_> = GROUPS.iter().map(|group| group.name).collect();
         names.dedup();
         let expected = [
-            "hooks", "sync", "contract", "replay", "client", "fallback", "session", "lossless",
+            "hooks",
+            "sync",
+            "contract",
+            "replay",
+            "client",
+            "fallback",
+            "session",
+            "lossless",
             "outbox",
+            "projection",
         ];
         assert_eq!(names, expected);
     }

@@ -44,6 +44,7 @@ mod order;
 pub mod outbox;
 #[cfg(feature = "local")]
 pub mod precheck;
+pub mod projection;
 mod quarantine;
 mod registry;
 mod request;
