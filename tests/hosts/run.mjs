@@ -4,7 +4,7 @@
 //   node tests/hosts/run.mjs packages    generate, types, bundle, unit tests
 //   node tests/hosts/run.mjs quick       one life of a session in a real OpenClaw: part of the gate
 //   node tests/hosts/run.mjs gateway     every case of the plugin in OpenClaw, or those named behind it
-//   node tests/hosts/run.mjs codex       OpenClaw on its Codex harness
+//   node tests/hosts/run.mjs openclaw_codex  OpenClaw on its Codex harness
 //   node tests/hosts/run.mjs measure     what the plugin costs a gateway, as figures
 //
 // All but the first need the `contextwire` command, built for debugging. Everything is installed in exact versions by a
@@ -167,9 +167,9 @@ try {
   if (spawnSync("npm", ["--version"]).error !== undefined) throw new Skipped("npm is not installed");
   if (task === "packages") await packages();
   else if (task === "gateway") await gateway("cases", names);
-  else if (task === "quick" || task === "codex") await gateway(task, names);
+  else if (task === "quick" || task === "openclaw_codex") await gateway(task, names);
   else if (task === "measure") await measure(names);
-  else throw new Error("say `packages`, `quick`, `gateway`, `codex` or `measure`");
+  else throw new Error("say `packages`, `quick`, `gateway`, `openclaw_codex` or `measure`");
 } catch (error) {
   if (error instanceof Skipped) console.log(`skipped: ${error.message}`);
   else {

@@ -31,7 +31,7 @@ pub(crate) fn gateway() -> Vec<Step> {
     let tests = [
         ("openclaw gateway, quick", "quick"),
         ("openclaw gateway, all cases", "gateway"),
-        ("openclaw on codex", "codex"),
+        ("openclaw on codex", "openclaw_codex"),
     ];
     let tests = tests.map(|(title, task)| node(title, task).within(LONG));
     [build].into_iter().chain(tests).collect()

@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { createServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { CODEX_PLUGIN, npmEnvironment } from "./codex.ts";
+import { CODEX_PLUGIN, npmEnvironment } from "./codex_plugin.ts";
 import { CANARIES, configOf } from "./config.ts";
 import { REPOSITORY, openclaw } from "./paths.ts";
 import { Beside, type Ended, run } from "./process.ts";
