@@ -19,13 +19,13 @@ pub(crate) fn packages() -> Step {
     node(TITLE, "packages")
 }
 
-/// The command that serves engines, then the plugin in a real OpenClaw.
-pub(crate) fn gateway() -> Vec<Step> {
+/// The command that serves engines, then the plugin in a real OpenClaw, and the command on a real Codex.
+pub(crate) fn hosts() -> Vec<Step> {
     let build = Step::cargo("engine build", "build -p contextwire -j2");
     let gateway = node("openclaw gateway", "gateway")
         .within(LONG)
         .after_previous();
-    vec![build, gateway]
+    vec![build, gateway, node("codex app-server", "codex").within(LONG)]
 }
 
 fn node(title: &'static str, task: &str) -> Step {

@@ -2,6 +2,7 @@
 
 use contextwire_client::CallError;
 use contextwire_client::engine::InvalidId;
+use contextwire_client::projection::BindingError;
 use contextwire_client::store::StoreError;
 
 use crate::rpc::RpcError;
@@ -38,6 +39,12 @@ pub enum CodexError {
     /// The session cannot be stored.
     #[error("the session's log cannot be used")]
     Log(#[from] StoreError),
+    /// The binding cannot be stored: the thread would not be known again.
+    #[error("which thread has the session's context cannot be stored")]
+    Binding(#[from] BindingError),
+    /// The app-server was not started.
+    #[error("the app-server does not run")]
+    NotRunning,
     /// The session's name cannot be an id.
     #[error("the session's name cannot be used")]
     Session(#[from] InvalidId),
@@ -49,6 +56,17 @@ pub enum CodexError {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+impl CodexError {
+    /// Whether the session cannot go on: nothing can be stored, or Codex cannot be started at all.
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::Start { .. } | Self::Log(_) | Self::Binding(_) | Self::Folder { .. } => true,
+            Self::Session(_) | Self::NotRunning => true,
+            Self::AppServer { .. } | Self::TurnTooLong { .. } | Self::Context(_) => false,
+        }
+    }
 }
 
 fn with_complaints(problem: &str, complaints: &[String]) -> String {

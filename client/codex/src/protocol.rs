@@ -75,6 +75,9 @@ pub struct Thread {
     /// Its rollout, once there is one.
     #[serde(default)]
     pub path: Option<PathBuf>,
+    /// The model that answers in it, where Codex says so.
+    #[serde(default)]
+    pub model: String,
 }
 
 #[derive(Debug, Deserialize)]

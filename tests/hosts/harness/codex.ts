@@ -86,7 +86,8 @@ export class CodexHost {
       CODEX_RELAY_PROGRAM: codex(),
     };
     const log = openSync(join(folder, "codex-run.log"), "a");
-    const child = spawn(contextwire(), [...fixed, ...own, ...args], { env, stdio: ["pipe", "pipe", log] });
+    const stdio = ["pipe", "pipe", log] as const;
+    const child = spawn(contextwire(), [...fixed, ...own, ...args], { env, stdio: [...stdio] }) as ChildProcessByStdio<Writable, Readable, null>;
     this.child = child;
     this.reading = createInterface({ input: child.stdout });
     this.lines = this.reading[Symbol.asyncIterator]();
