@@ -3,20 +3,47 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use tempfile::Builder;
+use tempfile::{Builder, NamedTempFile};
 
 /// Puts these bytes in the place of a file: whoever reads it sees all of the old or all of the new.
 /// Only the user may read it. The folder is made where it is not there.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let file = filled(path, bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// The same, and it is on the disk before this returns.
+pub(crate) fn write_durable(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let file = filled(path, bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    sync_folder(folder(path))
+}
+
+/// Puts on the disk which files a folder has.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    // Elsewhere a folder cannot be opened, and the file system sees to it.
+    if cfg!(unix) {
+        std::fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// A new file beside the one that it is to replace.
+fn filled(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let folder = folder(path);
     std::fs::create_dir_all(folder)?;
     let mut file = Builder::new().prefix(".contextwire-").tempfile_in(folder)?;
     file.write_all(bytes)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    Ok(file)
+}
+
+fn folder(path: &Path) -> &Path {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

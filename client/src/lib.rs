@@ -12,8 +12,7 @@
 //!     .build()?;
 //! let session = Session::new(SessionId::new("main")?);
 //! let hello = Message::from_payload(r#"{"role":"user","content":"hello"}"#);
-//! let transcript: Transcript = [hello].into_iter().collect();
-//! let request = Assemble { transcript, ..Assemble::default() };
+//! let request = Assemble { transcript: Transcript::from_iter([hello]), ..Assemble::default() };
 //! // Dead, slow or wrong, the engine cannot take this turn: somebody answers, and says so.
 //! let served = host.assemble(&session, request).await?;
 //! println!("served by {}", served.by);
@@ -55,6 +54,7 @@ mod neutral;
 mod observer;
 mod options;
 mod order;
+pub mod projection;
 mod quarantine;
 mod registry;
 mod request;
