@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use contextwire::command::{
-    assemble_at, audit, bench, call, codex_run, completions, config, describe, doctor, explain, generate, man,
-    replay, serve, session, sessions, show, status, tokens,
+    assemble_at, audit, bench, call, codex_run, completions, config, describe, doctor, explain,
+    generate, man, replay, serve, session, sessions, show, status, tokens,
 };
 use contextwire::output;
 

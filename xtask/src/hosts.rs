@@ -25,7 +25,11 @@ pub(crate) fn hosts() -> Vec<Step> {
     let gateway = node("openclaw gateway", "gateway")
         .within(LONG)
         .after_previous();
-    vec![build, gateway, node("codex app-server", "codex").within(LONG)]
+    vec![
+        build,
+        gateway,
+        node("codex app-server", "codex").within(LONG),
+    ]
 }
 
 fn node(title: &'static str, task: &str) -> Step {

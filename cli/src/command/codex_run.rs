@@ -15,7 +15,6 @@ use contextwire_codex::{
 
 use crate::config::{Config, ConfigArgs, HostFlags};
 use crate::log::{self, LogFormat};
-use crate::output;
 
 /// What every capability that an engine may require is called here.
 const CAPABILITIES: [&str; 6] = [

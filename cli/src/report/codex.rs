@@ -51,7 +51,10 @@ pub(crate) fn turn_lines(report: &TurnReport) -> String {
 /// What a compaction came to.
 pub(crate) fn compaction_line(report: &CompactionReport) -> String {
     if !report.compacted {
-        let reason = report.reason.as_deref().unwrap_or("there was nothing to do");
+        let reason = report
+            .reason
+            .as_deref()
+            .unwrap_or("there was nothing to do");
         return format!("— not compacted by {}: {reason}", report.by);
     }
     let count = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), grouped);

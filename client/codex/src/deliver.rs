@@ -72,7 +72,9 @@ impl Delivery {
         while let Some(commit) = self.waiting.front() {
             let problem = match hooks.commit_turn(session, commit.clone()).await {
                 Ok(served) if served.by != ServedBy::InProcess => None,
-                Ok(served) => served.reason.map(|reason| (is_final(reason.class()), reason.to_string())),
+                Ok(served) => served
+                    .reason
+                    .map(|reason| (is_final(reason.class()), reason.to_string())),
                 Err(error) => Some((is_final(error.class()), error.to_string())),
             };
             match problem {

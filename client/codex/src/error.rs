@@ -1,7 +1,6 @@
 //! Why a session on Codex cannot go on.
 
 use contextwire_client::CallError;
-use contextwire_client::engine::InvalidId;
 use contextwire_client::projection::BindingError;
 use contextwire_client::store::StoreError;
 
@@ -45,9 +44,6 @@ pub enum CodexError {
     /// The app-server was not started.
     #[error("the app-server does not run")]
     NotRunning,
-    /// The session's name cannot be an id.
-    #[error("the session's name cannot be used")]
-    Session(#[from] InvalidId),
     /// The folder of the session cannot be made.
     #[error("the folder {folder} cannot be made")]
     Folder {
@@ -62,8 +58,11 @@ impl CodexError {
     /// Whether the session cannot go on: nothing can be stored, or Codex cannot be started at all.
     pub fn is_final(&self) -> bool {
         match self {
-            Self::Start { .. } | Self::Log(_) | Self::Binding(_) | Self::Folder { .. } => true,
-            Self::Session(_) | Self::NotRunning => true,
+            Self::Start { .. }
+            | Self::NotRunning
+            | Self::Log(_)
+            | Self::Binding(_)
+            | Self::Folder { .. } => true,
             Self::AppServer { .. } | Self::TurnTooLong { .. } | Self::Context(_) => false,
         }
     }

@@ -7,7 +7,7 @@ mod thread;
 
 use std::sync::Arc;
 
-use contextwire_client::engine::TurnAdmission;
+use contextwire_client::engine::{TokenBudget, TurnAdmission};
 use contextwire_client::projection::{
     Binding, BindingStore, NativeLimits, NativeThread, Planner, ProjectionOptions, ToolSurface,
 };
@@ -68,7 +68,7 @@ impl CodexHost {
         })?;
         let log = SessionLog::open(&folder.join(LOG_FILE), &settings.session).await?;
         let options = ProjectionOptions {
-            window_tokens: settings.token_budget,
+            window_tokens: settings.token_budget.map(TokenBudget::get),
             on_failure: settings.on_projection_failure,
             ..ProjectionOptions::default()
         };
@@ -131,8 +131,10 @@ impl CodexHost {
         let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let epoch = self.epoch(&begun.thread.id)?;
         let report = report((assembled, begun, ran), problem, millis);
+        let mode = epoch.as_ref().map_or(PER_TURN, |_| BOOTSTRAP);
         Ok(TurnReport {
             turn: self.turns,
+            mode: mode.to_owned(),
             epoch,
             ..report
         })
@@ -199,15 +201,16 @@ impl CodexHost {
     fn forget_projection(&mut self, thread_id: &str) -> Result<(), CodexError> {
         let session = &self.settings.session;
         if let Some(bound) = self.bindings.get(session)?
-            && bound.thread_id() == Some(thread_id)
+            && bound.usable_thread() == Some(thread_id)
         {
-            self.bindings.put(session, &bound.after_native_compaction())?;
+            self.bindings
+                .put(session, &bound.after_native_compaction())?;
         }
         Ok(())
     }
 
     /// Whether the thread has grown over what it may hold.
-    fn is_over_limits(&self, bytes: u64, bound: Option<&Binding>) -> bool {
+    fn is_over_limits(&self, bytes: u64, bound: &Binding) -> bool {
         let thread = NativeThread {
             bytes,
             tokens: self.native_tokens,
@@ -221,9 +224,9 @@ impl CodexHost {
     /// The epoch that this thread shows.
     fn epoch(&self, thread_id: &str) -> Result<Option<String>, CodexError> {
         let bound = self.bindings.get(&self.settings.session)?;
-        let shown = bound.filter(|bound| bound.thread_id() == Some(thread_id));
-        let projection = shown.as_ref().and_then(Binding::projection);
-        Ok(projection.map(|projection| projection.epoch.clone()))
+        let shown = bound.filter(|bound| bound.usable_thread() == Some(thread_id));
+        let projection = shown.and_then(|bound| bound.terms.projection);
+        Ok(projection.map(|projection| projection.epoch))
     }
 
     async fn tell(
@@ -254,7 +257,10 @@ fn report(
     untold: Option<String>,
     millis: u64,
 ) -> TurnReport {
-    let problems = [assembled.problem(), untold.map(|why| format!("not told: {why}"))];
+    let problems = [
+        assembled.problem(),
+        untold.map(|why| format!("not told: {why}")),
+    ];
     let problems: Vec<_> = problems.into_iter().flatten().collect();
     TurnReport {
         status: ran.turn.status,
@@ -262,7 +268,6 @@ fn report(
         answer: ran.answer,
         thread_id: begun.thread.id,
         is_new_thread: begun.is_new,
-        mode: if assembled.is_per_turn() { PER_TURN } else { BOOTSTRAP }.to_owned(),
         projected: assembled.is_projected(),
         reason: assembled.plan.reason.as_str().to_owned(),
         injected_messages: begun.injected,

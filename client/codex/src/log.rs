@@ -46,7 +46,9 @@ impl SessionLog {
     pub(crate) async fn append(&self, messages: &[Value]) -> Result<(), StoreError> {
         let now = now_ms();
         let entry = |message: &Value| NewEntry::message(message.to_string(), now);
-        self.store.append(messages.iter().map(entry).collect()).await?;
+        self.store
+            .append(messages.iter().map(entry).collect())
+            .await?;
         Ok(())
     }
 
@@ -59,7 +61,9 @@ impl SessionLog {
         let said = json!({ "role": "user", "content": prompt, "timestamp": now_ms() });
         self.append(&[said]).await?;
         let (log, entries) = (self.transcript().await?, self.store.entries().await?);
-        let anchor = log.last().map(|user| self.anchor(user, log.len() - 1, &entries));
+        let anchor = log
+            .last()
+            .map(|user| self.anchor(user, log.len() - 1, &entries));
         let anchor = anchor.unwrap_or_default();
         let admission = TurnAdmission {
             logical_turn_id: anchor.entry_id.clone(),
@@ -78,7 +82,9 @@ impl SessionLog {
         let (log, entries) = (self.transcript().await?, self.store.entries().await?);
         let from = usize::try_from(admission.anchor.active_message_position).unwrap_or(0);
         let last = log.len().saturating_sub(1);
-        let terminal = log.last().map(|message| self.anchor(message, last, &entries));
+        let terminal = log
+            .last()
+            .map(|message| self.anchor(message, last, &entries));
         Ok(CommitTurn {
             runtime_settings: None,
             runtime_context: Some(facts),
@@ -108,9 +114,9 @@ impl SessionLog {
             session_key: key.map_or_else(|| self.session.id.to_string(), ToString::to_string),
             store_path: self.path.clone(),
             generation: GENERATION.to_owned(),
-            entry_id: id.to_string(),
+            entry_id: id.as_str().to_owned(),
             raw_seq: number(at.unwrap_or(position) + 1),
-            effective_parent_id: parent.map(|entry| entry.entry_id().to_string()),
+            effective_parent_id: parent.map(|entry| entry.entry_id().as_str().to_owned()),
             active_message_position: number(position),
             idempotency_key: None,
         }
@@ -141,7 +147,9 @@ mod tests {
             .await
             .unwrap();
 
-        let commit = log.commit(admission.clone(), RuntimeContext::default()).await;
+        let commit = log
+            .commit(admission.clone(), RuntimeContext::default())
+            .await;
         let commit = commit.unwrap();
         assert_eq!(commit.advancement_key, admission.anchor.entry_id);
         let roles: Vec<_> = commit.messages.iter().map(Message::role).collect();
@@ -150,6 +158,9 @@ mod tests {
         let parent = commit.terminal.effective_parent_id.as_deref();
         assert_eq!(parent, Some(admission.anchor.entry_id.as_str()));
         let whole = log.transcript().await.unwrap();
-        assert_eq!(whole.last().unwrap().entry_id().as_str(), commit.terminal.entry_id);
+        assert_eq!(
+            whole.last().unwrap().entry_id().as_str(),
+            commit.terminal.entry_id
+        );
     }
 }

@@ -126,7 +126,8 @@ impl Complaints {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -146,7 +147,11 @@ mod tests {
         drop(input);
         process.end().await;
         drop(output);
-        while complaints.lines().last().is_none_or(|line| line != "line 59") {
+        while complaints
+            .lines()
+            .last()
+            .is_none_or(|line| line != "line 59")
+        {
             tokio::task::yield_now().await;
         }
         assert_eq!(complaints.lines().len(), KEPT_LINES);

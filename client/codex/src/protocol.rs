@@ -259,7 +259,8 @@ impl Event {
             message,
             error,
         } = Params::deserialize(&told.params).ok()?;
-        let is_compaction = || item.get("type").and_then(Value::as_str) == Some("contextCompaction");
+        let is_compaction =
+            || item.get("type").and_then(Value::as_str) == Some("contextCompaction");
         match told.method.as_str() {
             "item/completed" if is_compaction() => Some(Self::Compacted { thread_id }),
             "item/completed" => Some(Self::Item { thread_id, item }),

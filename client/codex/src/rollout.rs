@@ -66,7 +66,13 @@ mod tests {
         let before = read(said.as_bytes()).unwrap();
         let bytes = said.len() as u64;
         let is_compacted = false;
-        assert_eq!(before, Rollout { bytes, is_compacted });
+        assert_eq!(
+            before,
+            Rollout {
+                bytes,
+                is_compacted
+            }
+        );
         let after = format!("{said}{record}{said}");
         assert!(read(after.as_bytes()).unwrap().is_compacted);
     }

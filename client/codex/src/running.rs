@@ -167,7 +167,10 @@ impl<'a> Running<'a> {
 /// Waits for the end of whatever turn runs in a thread.
 pub(crate) async fn done(server: &mut AppServer, thread_id: &str) -> Result<Turn, CodexError> {
     loop {
-        if let Event::Done { thread_id: of, turn } = server.event().await?
+        if let Event::Done {
+            thread_id: of,
+            turn,
+        } = server.event().await?
             && of == thread_id
         {
             return Ok(turn);

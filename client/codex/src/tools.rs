@@ -60,12 +60,15 @@ impl Tools {
 
     /// Runs what the model calls; a failure is an answer as well.
     pub(crate) async fn call(&self, params: &Value) -> Value {
-        let name = params.get("tool").and_then(Value::as_str).unwrap_or_default();
+        let name = params
+            .get("tool")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let outcome = match self.0.iter().find(|tool| tool.name == name) {
             None => Err(format!("there is no tool `{name}`")),
             Some(tool) => {
                 let arguments = params.get("arguments").unwrap_or(&Value::Null);
-                match tokio::time::timeout(LIMIT, tool.run(arguments)).await {
+                match tokio::time::timeout(LIMIT, run(&tool.command, arguments)).await {
                     Ok(Ok(answer)) => answer,
                     Ok(Err(error)) => Err(format!("`{name}` did not run: {error}")),
                     Err(_) => Err(format!("`{name}` took more than {} s", LIMIT.as_secs())),
@@ -78,41 +81,46 @@ impl Tools {
     }
 }
 
-impl Tool {
-    async fn run(&self, arguments: &Value) -> std::io::Result<Result<String, String>> {
-        let (program, args) = self
-            .command
-            .split_first()
-            .ok_or_else(|| std::io::Error::other("its command is empty"))?;
-        let mut child = Command::new(program)
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()?;
-        let (input, output) = (child.stdin.take(), child.stdout.take());
-        let arguments = arguments.to_string();
-        let write = async move {
-            // A tool that needs no arguments need not read them.
-            if let Some(mut input) = input {
-                let _unread = input.write_all(arguments.as_bytes()).await.is_err();
-            }
-        };
-        let read = async move {
-            let mut bytes = Vec::new();
-            if let Some(output) = output {
-                output.take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes).await?;
-            }
-            std::io::Result::Ok(String::from_utf8_lossy(&bytes).into_owned())
-        };
-        let ((), text) = tokio::join!(write, read);
-        let (text, status) = (text?, child.wait().await?);
-        Ok(if status.success() { Ok(text) } else { Err(text) })
-    }
+async fn run(command: &[String], arguments: &Value) -> std::io::Result<Result<String, String>> {
+    let (program, args) = command
+        .split_first()
+        .ok_or_else(|| std::io::Error::other("its command is empty"))?;
+    let mut child = Command::new(program)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()?;
+    let (input, output) = (child.stdin.take(), child.stdout.take());
+    let arguments = arguments.to_string();
+    let write = async move {
+        // A tool that needs no arguments need not read them.
+        if let Some(mut input) = input {
+            let _unread = input.write_all(arguments.as_bytes()).await.is_err();
+        }
+    };
+    let read = async move {
+        let mut bytes = Vec::new();
+        if let Some(output) = output {
+            output
+                .take(MAX_OUTPUT_BYTES)
+                .read_to_end(&mut bytes)
+                .await?;
+        }
+        std::io::Result::Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let ((), text) = tokio::join!(write, read);
+    let (text, status) = (text?, child.wait().await?);
+    Ok(if status.success() {
+        Ok(text)
+    } else {
+        Err(text)
+    })
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
 

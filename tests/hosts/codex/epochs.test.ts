@@ -75,10 +75,10 @@ test("the engine was told each turn once, by its commits", () => {
 
 test("another epoch, and another fingerprint: a new thread with the new context alone", async () => {
   engine.show({ epoch: "e2", summary: "SUMMARY-E2" });
-  await beginsAThread("turn four", "context-engine-binding-mismatch");
+  await beginsAThread("turn four", "projection-mismatch");
   assert.deepEqual([shown("SUMMARY-E1"), shown("SUMMARY-E2")], [0, 1]);
   engine.show({ epoch: "e2", fingerprint: "f2", summary: "SUMMARY-F2" });
-  await beginsAThread("turn five", "context-engine-binding-mismatch");
+  await beginsAThread("turn five", "projection-mismatch");
   assert.deepEqual([shown("SUMMARY-E2"), shown("SUMMARY-F2")], [0, 1]);
   await staysInItsThread("turn six");
 });

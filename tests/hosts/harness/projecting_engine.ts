@@ -53,7 +53,7 @@ export class ProjectingEngine extends ScriptedEngine {
   }
 
   private description(): object {
-    const methods = ["Ingest", "Assemble", "Compact", "AfterTurn", "CommitTurn"];
+    const methods = ["Describe", "Ingest", "Assemble", "Compact", "AfterTurn", "CommitTurn"];
     const { version, projectionVersion } = this;
     const engine = { id: "scripted", name: "Scripted", version, projectionVersion, methods, transcriptSync: 2 };
     return { protocol: { major: 1, minor: 3 }, engine };

@@ -22,7 +22,8 @@ enum Line<'a> {
     Unknown(&'a str),
 }
 
-const HELP: &str = "/compact [WHAT TO KEEP]  the engine makes room, and the next turn begins a thread
+const HELP: &str =
+    "/compact [WHAT TO KEEP]  the engine makes room, and the next turn begins a thread
 /compact native          Codex compacts its own thread, and the next turn begins another
 /status                  the engine, and what became of its calls
 /quit                    ends; the session goes on the next time
@@ -39,7 +40,9 @@ fn parse(line: &str) -> Line<'_> {
         ("/status", "") => Line::Status,
         ("/help", "") => Line::Help,
         ("/quit" | "/exit", "") => Line::Quit,
-        (word, _) if word.starts_with('/') && !word.get(1..).is_some_and(|rest| rest.contains('/')) => {
+        (word, _)
+            if word.starts_with('/') && !word.get(1..).is_some_and(|rest| rest.contains('/')) =>
+        {
             Line::Unknown(word)
         }
         _ => Line::Prompt(line),

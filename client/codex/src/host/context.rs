@@ -44,9 +44,7 @@ impl Assembled {
         let problem = |error: &CallError| format!("{} ({error})", error.code());
         match &self.answer {
             Err(error) => Some(problem(error)),
-            Ok(served) if served.by == ServedBy::InProcess => {
-                served.reason.as_deref().map(problem)
-            }
+            Ok(served) if served.by == ServedBy::InProcess => served.reason.as_deref().map(problem),
             Ok(_) => None,
         }
     }
@@ -89,7 +87,7 @@ impl CodexHost {
                 Step::AskAgain => {}
                 Step::Run(plan) => {
                     return Assembled {
-                        plan,
+                        plan: *plan,
                         answer,
                         moved,
                     };

@@ -36,15 +36,18 @@ impl CodexHost {
         let Some(binding) = bound else {
             return Ok(None);
         };
-        let id = binding.thread_id().map(str::to_owned);
         // One that is pending is never gone on with: nobody knows what its thread has.
-        let Some(id) = id.filter(|_| binding.is_confirmed()) else {
+        let Some(id) = binding.usable_thread().map(str::to_owned) else {
             return Ok(Some(binding));
         };
+        let is_new_here = self.loaded.is_none();
         if !self.resume(&id).await? {
             tracing::warn!(thread = id, "Codex does not have the thread any more");
             self.bindings.remove(&self.settings.session)?;
             return Ok(None);
+        }
+        if is_new_here {
+            self.addition.clone_from(&binding.addition);
         }
         let path = self.loaded.as_ref().and_then(|thread| thread.path.clone());
         let rollout = match path {
@@ -58,7 +61,10 @@ impl CodexHost {
             self.forget_projection(&id)?;
         }
         let bound = self.bindings.get(&self.settings.session)?;
-        if self.is_over_limits(rollout.bytes, bound.as_ref()) {
+        if bound
+            .as_ref()
+            .is_some_and(|bound| self.is_over_limits(rollout.bytes, bound))
+        {
             tracing::info!(thread = id, "the thread is full: another one begins");
             self.bindings.remove(&self.settings.session)?;
             return Ok(None);
@@ -98,18 +104,17 @@ impl CodexHost {
         };
         let session = self.settings.session.clone();
         let pending = match plan.binding.clone() {
-            BindingStep::Leave => None,
-            BindingStep::Put(binding) => {
-                self.bindings.put(&session, &binding)?;
-                None
-            }
+            // What the thread goes on with is stored once it has it.
+            BindingStep::Leave | BindingStep::Put(_) => None,
             BindingStep::Remove => {
                 self.bindings.remove(&session)?;
                 None
             }
-            BindingStep::Begin(draft) => {
-                Some(self.bindings.begin(&session, draft, Some(&thread.id))?)
-            }
+            BindingStep::Begin(draft) => Some(self.bindings.begin(
+                &session,
+                draft,
+                Some(thread.id.clone()),
+            )?),
         };
         let mut begun = Begun {
             thread,
@@ -123,9 +128,10 @@ impl CodexHost {
             begun.injected = messages.len() as u64;
             let as_items = self.settings.injection == Injection::Items && !assembled.is_per_turn();
             if as_items && is_new {
-                self.inject(&mut begun, &item::items(messages.into_iter())).await?;
+                self.inject(&mut begun, &item::items(messages.into_iter()))
+                    .await?;
             } else {
-                let framed = framing.turn_text(messages.into_iter(), &Prompt::new(prompt));
+                let framed = framing.turn_text(messages, &Prompt::new(prompt));
                 begun.text = framed.text;
             }
         }
@@ -196,6 +202,9 @@ impl CodexHost {
             pending.confirm(&begun.thread.id)?;
         }
         let ran = running.end(server).await?;
+        if let BindingStep::Put(binding) = &assembled.plan.binding {
+            self.bindings.put(&self.settings.session, binding)?;
+        }
         if addition.is_some() {
             self.addition = addition;
         }

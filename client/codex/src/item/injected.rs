@@ -39,13 +39,13 @@ impl Making {
         match text_of(message, "role") {
             "assistant" => self.assistant(message),
             "toolResult" => self.result(message),
-            "system" | "developer" => self.say("developer", "input_text", shown(message)),
-            _ => self.say("user", "input_text", shown(message)),
+            "system" | "developer" => self.say("developer", "input_text", &shown(message)),
+            _ => self.say("user", "input_text", &shown(message)),
         }
     }
 
     fn assistant(&mut self, message: &Value) {
-        self.say("assistant", "output_text", shown(message));
+        self.say("assistant", "output_text", &shown(message));
         let content = message.get("content").and_then(Value::as_array);
         for block in content.into_iter().flatten() {
             if text_of(block, "type") != "toolCall" {
@@ -60,7 +60,7 @@ impl Making {
                 }));
             } else {
                 let text = format!("(a call of the tool {name}, whose result is not shown)");
-                self.say("assistant", "output_text", text);
+                self.say("assistant", "output_text", &text);
             }
         }
     }
@@ -74,11 +74,11 @@ impl Making {
         } else {
             let name = text_of(message, "toolName");
             let text = format!("(a result of the tool {name}, whose call is not shown)\n{text}");
-            self.say("user", "input_text", text);
+            self.say("user", "input_text", &text);
         }
     }
 
-    fn say(&mut self, role: &str, kind: &str, text: String) {
+    fn say(&mut self, role: &str, kind: &str, text: &str) {
         if !text.trim().is_empty() {
             let content = json!([{ "type": kind, "text": text }]);
             let item = json!({ "type": "message", "role": role, "content": content });
@@ -104,7 +104,11 @@ fn shown(message: &Value) -> String {
         "thinking" | "toolCall" => None,
         other => Some(format!("({other} omitted)")),
     };
-    content.iter().filter_map(block).collect::<Vec<_>>().join("\n")
+    content
+        .iter()
+        .filter_map(block)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]
@@ -126,9 +130,7 @@ mod tests {
             r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"yes"},{"type":"toolCall","id":"c1","name":"ls","arguments":{"path":"."}}]}"#,
             r#"{"role":"toolResult","toolCallId":"c1","toolName":"ls","content":[{"type":"text","text":"a\nb"},{"type":"image","data":"x"}]}"#,
         ]);
-        let message = |role: &str, kind: &str, text: &str| {
-            json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
-        };
+        let message = |role: &str, kind: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]});
         let wanted = [
             message("user", "input_text", "list it"),
             message("assistant", "output_text", "yes"),

@@ -21,7 +21,12 @@ pub fn messages(item: &Value, model: &str, now_ms: i64) -> Vec<Value> {
             let arguments = json!({ "cmd": telling.text("command"), "workdir": item["cwd"] });
             let failed = telling.text("status") != "completed"
                 || item["exitCode"].as_i64().is_some_and(|code| code != 0);
-            telling.call("exec_command", &arguments, telling.text("aggregatedOutput"), failed)
+            telling.call(
+                "exec_command",
+                &arguments,
+                telling.text("aggregatedOutput"),
+                failed,
+            )
         }
         "fileChange" => {
             let status = telling.text("status");
@@ -30,9 +35,11 @@ pub fn messages(item: &Value, model: &str, now_ms: i64) -> Vec<Value> {
         }
         "mcpToolCall" => {
             let name = format!("{}.{}", telling.text("server"), telling.text("tool"));
-            let (result, error) = (&item["result"]["content"], &item["error"]["message"]);
-            let said = error.as_str().map_or_else(|| blocks(result), str::to_owned);
-            telling.call(&name, &item["arguments"], &said, !error.is_null())
+            let text = |field: &str, key: &str| item.get(field).and_then(|value| value.get(key));
+            let (result, error) = (text("result", "content"), text("error", "message"));
+            let said = error.and_then(Value::as_str).map(str::to_owned);
+            let said = said.unwrap_or_else(|| blocks(result.unwrap_or(&Value::Null)));
+            telling.call(&name, &item["arguments"], &said, error.is_some())
         }
         "dynamicToolCall" => {
             let failed = item["success"] != true;
@@ -55,7 +62,10 @@ struct Telling<'a> {
 
 impl<'a> Telling<'a> {
     fn text(&self, key: &str) -> &'a str {
-        self.item.get(key).and_then(Value::as_str).unwrap_or_default()
+        self.item
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     }
 
     fn assistant(&self, block: &Value, stop: &str) -> Value {
@@ -123,7 +133,10 @@ mod tests {
         let block = json!({"type": "toolCall", "id": "c1", "name": "exec_command",
             "arguments": arguments});
         assert_eq!(call["content"], json!([block]));
-        assert_eq!((&call["model"], &call["timestamp"]), (&json!("m"), &json!(7)));
+        assert_eq!(
+            (&call["model"], &call["timestamp"]),
+            (&json!("m"), &json!(7))
+        );
         assert_eq!(result["toolCallId"], "c1");
         assert_eq!(result["isError"], false);
         assert_eq!(result["content"][0]["text"], "a\n");
@@ -135,7 +148,10 @@ mod tests {
             "arguments": {}, "error": {"message": "no"}, "result": null});
         let told = messages(&failed, "m", 1);
         assert_eq!(told[0]["content"][0]["name"], "s.t");
-        assert_eq!((&told[1]["isError"], &told[1]["timestamp"]), (&json!(true), &json!(1)));
+        assert_eq!(
+            (&told[1]["isError"], &told[1]["timestamp"]),
+            (&json!(true), &json!(1))
+        );
         for kind in ["userMessage", "reasoning", "contextCompaction", "later"] {
             assert!(messages(&json!({ "type": kind, "id": "x" }), "m", 1).is_empty());
         }
