@@ -33,12 +33,13 @@ const CAPABILITIES: [&str; 6] = [
 /// Without a prompt it reads one a line from standard input. `/compact` asks the engine to make room,
 /// `/compact native` lets Codex compact its own thread, `/status` shows the engine, `/quit` or the end
 /// of the input ends the session, which goes on the next time under its name.
-///
-///   contextwire serve
-///   contextwire codex-run --target unix:/run/user/1000/contextwire/engine.sock
-///   contextwire codex-run --target ... --session review --sandbox read-only "What changed?"
 #[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = "Examples:
+  contextwire codex-run --target unix:/run/user/1000/contextwire/engine.sock
+  contextwire codex-run --session review --sandbox read-only \"What changed since yesterday?\"
+  printf 'one\\ntwo\\n' | contextwire codex-run --json
+
+The engine comes from `contextwire serve`, in another terminal.")]
 pub struct CodexRunArgs {
     /// One prompt; its words are joined.
     pub prompt: Vec<String>,

@@ -24,28 +24,27 @@ pub(crate) fn turn_lines(report: &TurnReport) -> String {
             format!("{read} tokens read ({cached} cached), {wrote} written")
         },
     );
-    let mut text = String::new();
-    if !report.answer.is_empty() {
-        text.push_str(&report.answer);
-        text.push('\n');
-    }
-    text.push_str(&format!(
+    let mut lines = vec![format!(
         "— turn {} · {epoch} · {thread} ({}) · {tokens} · by {}, {} sent",
         report.turn,
         report.reason,
         report.served_by,
         bytes(report.engine_bytes_sent)
-    ));
+    )];
+    if !report.answer.is_empty() {
+        lines.insert(0, report.answer.clone());
+    }
     if report.compacted_by_codex {
-        text.push_str("\n— Codex compacted the thread: the next turn begins another");
+        let text = "— Codex compacted the thread: the next turn begins another";
+        lines.push(text.to_owned());
     }
     if !report.engine_problem.is_empty() {
-        text.push_str(&format!("\n— the engine: {}", report.engine_problem));
+        lines.push(format!("— the engine: {}", report.engine_problem));
     }
     if let Some(problem) = &report.problem {
-        text.push_str(&format!("\n— the turn {}: {problem}", report.status));
+        lines.push(format!("— the turn {}: {problem}", report.status));
     }
-    text
+    lines.join("\n")
 }
 
 /// What a compaction came to.
@@ -59,7 +58,7 @@ pub(crate) fn compaction_line(report: &CompactionReport) -> String {
     }
     let count = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), grouped);
     format!(
-        "— compacted by {}: {} tokens before, {} after; the next turn begins a thread",
+        "— compacted by {}: {} tokens before, {} after",
         report.by,
         count(report.tokens_before),
         count(report.tokens_after)

@@ -11,8 +11,9 @@ use tokio::sync::mpsc;
 use crate::error::CodexError;
 use crate::process::{Process, Program};
 use crate::protocol::{
-    Capabilities, ClientInfo, Event, Initialize, Initialized, InjectItems, Input, OfThread, Thread,
-    ThreadAnswer, ThreadResume, ThreadStart, TurnAnswer, TurnInterrupt, TurnStart, is_followed,
+    Capabilities, ClientInfo, Event, Initialize, Initialized, InjectItems, Input, OfThread,
+    RunTerms, Thread, ThreadAnswer, ThreadResume, ThreadStart, TurnAnswer, TurnInterrupt,
+    TurnStart, is_followed,
 };
 use crate::rpc::{Answers, Notification, Rpc, RpcError};
 
@@ -88,9 +89,14 @@ impl AppServer {
     ///
     /// # Errors
     /// [`CodexError::AppServer`], also where there is no such thread any more.
-    pub async fn resume_thread(&self, thread_id: &str) -> Result<Thread, CodexError> {
+    pub async fn resume_thread(
+        &self,
+        thread_id: &str,
+        terms: &RunTerms,
+    ) -> Result<Thread, CodexError> {
         let resume = ThreadResume {
             thread_id,
+            terms,
             exclude_turns: true,
         };
         let answer: ThreadAnswer = self.call("thread/resume", resume).await?;

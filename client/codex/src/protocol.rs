@@ -40,25 +40,34 @@ pub struct Initialized {
     pub user_agent: String,
 }
 
-/// A thread that is to begin.
-#[derive(Clone, Debug, Default, Serialize)]
+/// In which a thread runs in this process: given when it begins and when it is resumed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ThreadStart {
+pub struct RunTerms {
     /// Where tools work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
     /// The model; absent: Codex's own configuration decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What stands before everything for as long as the thread lives.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub developer_instructions: Option<String>,
     /// `untrusted`, `on-request` or `never`; absent: Codex's own configuration decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_policy: Option<String>,
     /// `read-only`, `workspace-write` or `danger-full-access`; likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
+}
+
+/// A thread that is to begin.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadStart {
+    /// How it runs.
+    #[serde(flatten)]
+    pub terms: RunTerms,
+    /// What stands before everything for as long as the thread lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub developer_instructions: Option<String>,
     /// Tools of the host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dynamic_tools: Vec<Value>,
@@ -96,6 +105,8 @@ pub(crate) struct OfThread<'a> {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ThreadResume<'a> {
     pub(crate) thread_id: &'a str,
+    #[serde(flatten)]
+    pub(crate) terms: &'a RunTerms,
     pub(crate) exclude_turns: bool,
 }
 

@@ -3,11 +3,13 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { CodexHost, type CodexTurn } from "../harness/codex.ts";
 import { MockResponses, textOf } from "../harness/mock_responses.ts";
 import { scratch } from "../harness/paths.ts";
 import { ProjectingEngine } from "../harness/projecting_engine.ts";
+import { until } from "../harness/wait.ts";
 
 const folder = scratch("faults");
 const model = new MockResponses();
@@ -17,7 +19,9 @@ let last: CodexTurn;
 
 before(async () => {
   await engine.start();
-  host = new CodexHost({ folder, modelPort: await model.listen(), target: engine.target });
+  // Codex compacts by itself once a request was this large.
+  const config = ["model_auto_compact_token_limit = 50000"];
+  host = new CodexHost({ folder, modelPort: await model.listen(), target: engine.target, config });
   host.start();
 });
 
@@ -26,6 +30,14 @@ after(async () => {
   engine.stop();
   model.close();
 });
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 const shown = (text: string): number => model.last.input.filter((item) => textOf(item).includes(text)).length;
 
@@ -85,6 +97,22 @@ test("R10.3: a host killed between the injection and its acknowledgement begins 
   last = turn;
 });
 
+test("Codex does not outlive a host that is killed, and a host does not miss a Codex that ends", async () => {
+  const killed = host.pid;
+  await host.kill();
+  await until("Codex is gone", () => !isRunning(killed));
+  host.start();
+  last = await host.say("turn nine and a half");
+  const ended = host.pid;
+  process.kill(ended, "SIGKILL");
+  await until("Codex is gone", () => !isRunning(ended));
+  const turn = (await host.ask("turn nine and three quarters")) as CodexTurn;
+  // The host may notice it with this turn only.
+  const next = turn.status === "completed" ? turn : await host.say("again");
+  assert.deepEqual([next.thread_id, next.projected], [last.thread_id, false]);
+  assert.notEqual(host.pid, ended);
+});
+
 test("a host killed in the middle of a turn goes on with its thread", async () => {
   host.send("turn ten [[wait:ten]]");
   await model.arrived("ten");
@@ -114,17 +142,45 @@ test("after a compaction of Codex the context is injected into another thread", 
   last = turn;
 });
 
+test("a compaction of Codex that the host did not live to hear of", async () => {
+  model.inputTokens = 55_000;
+  await host.say("a large one");
+  model.inputTokens = undefined;
+  host.send("turn fifteen [[wait:fifteen]]");
+  await model.arrived("fifteen");
+  await host.kill();
+  model.release("fifteen");
+  host.start();
+  const turn = await host.say("turn sixteen");
+  assert.equal(turn.reason, "missing-projection-binding");
+  assert.deepEqual([turn.is_new_thread, turn.projected], [true, true]);
+  last = turn;
+});
+
+test("what Codex asks permission for is declined, or allowed", async () => {
+  const touch = (name: string): string => `run it [[tool:exec_command {"cmd":"touch ${join(folder, name)}"}]] [[say:done]]`;
+  await host.stop();
+  host.start("--approval-policy", "untrusted", "--sandbox", "danger-full-access");
+  assert.equal((await host.say(touch("declined"))).tool_calls, 1);
+  assert.equal(existsSync(join(folder, "declined")), false);
+  assert.match(JSON.stringify(model.last.input.findLast((item) => item.type === "function_call_output")), /rejected by user/);
+  await host.stop();
+  host.start("--approval-policy", "untrusted", "--sandbox", "danger-full-access", "--approvals", "accept");
+  await host.say(touch("allowed"));
+  assert.equal(existsSync(join(folder, "allowed")), true);
+});
+
 test("R10.4: a host that wants it so leaves a thread whose engine failed", async () => {
   await host.stop();
   host.start("--on-projection-failure", "rotate");
-  const bound = await host.say("turn fifteen");
+  const bound = await host.say("turn seventeen");
   assert.equal(bound.thread_id, last.thread_id);
   engine.fail();
-  await host.say("turn sixteen");
+  await host.say("turn eighteen");
   engine.show({ epoch: "e2", summary: "SUMMARY-E2" });
   await host.stop();
   host.start("--on-projection-failure", "rotate");
-  const turn = await host.say("turn seventeen");
+  const turn = await host.say("turn nineteen");
   assert.deepEqual([turn.is_new_thread, turn.projected], [true, true]);
   last = turn;
 });
@@ -133,13 +189,13 @@ test("the context as quoted text, and a host killed before the thread had it", a
   engine.show({ epoch: "e3", summary: "SUMMARY-E3" });
   await host.stop();
   host.start("--inject", "text");
-  await host.killAt("turn/start", "turn eighteen");
+  await host.killAt("turn/start", "turn twenty");
   host.start("--inject", "text");
-  const turn = await host.say("turn nineteen");
+  const turn = await host.say("turn twenty-one");
   assert.deepEqual([turn.is_new_thread, turn.epoch], [true, "e3"]);
   const prompt = textOf(model.last.input.findLast((item) => item.role === "user") ?? {});
-  assert.match(prompt, /quoted reference data[\s\S]*SUMMARY-E3[\s\S]*Current user request:\nturn nineteen$/);
-  const next = await host.say("turn twenty");
+  assert.match(prompt, /quoted reference data[\s\S]*SUMMARY-E3[\s\S]*Current user request:\nturn twenty-one$/);
+  const next = await host.say("turn twenty-two");
   assert.equal(next.thread_id, turn.thread_id);
   assert.equal(shown("SUMMARY-E3"), 1);
 });

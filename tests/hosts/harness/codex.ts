@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Interface, createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
@@ -24,6 +24,7 @@ export interface CodexTurn {
   served_by: string;
   engine_problem: string;
   injected_messages: number;
+  tool_calls: number;
   engine_bytes_sent: number;
   compacted_by_codex: boolean;
   tokens: { input_tokens: number } | null;
@@ -147,9 +148,9 @@ export class CodexHost {
     return this.asked.filter((one) => one.method === method).length;
   }
 
-  /** The rollouts that Codex wrote. */
-  get rollouts(): string[] {
-    return readdirSync(join(this.options.folder, "home/sessions"), { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
+  /** The process of Codex itself. */
+  get pid(): number {
+    return Number(readFileSync(join(this.relay, "pid"), "utf8"));
   }
 
   private async ended(how: () => void): Promise<void> {

@@ -3,6 +3,7 @@
 //   FOLDER/frames.jsonl      what was said, one `{way, message}` a line
 //   FOLDER/hold              while it is there, it names the method whose answers are held back
 //   FOLDER/held              is made when one is
+//   FOLDER/pid               the process of the real program
 
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,6 +14,7 @@ const folder = process.env.CODEX_RELAY_FOLDER;
 const real = process.env.CODEX_RELAY_PROGRAM;
 const child = spawn(real, process.argv.slice(2), { stdio: ["pipe", "pipe", "inherit"] });
 const asked = new Map();
+writeFileSync(join(folder, "pid"), String(child.pid));
 
 function keep(way, line) {
   let message;

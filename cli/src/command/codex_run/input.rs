@@ -22,8 +22,7 @@ enum Line<'a> {
     Unknown(&'a str),
 }
 
-const HELP: &str =
-    "/compact [WHAT TO KEEP]  the engine makes room, and the next turn begins a thread
+const HELP: &str = "/compact [WHAT TO KEEP]  the engine makes room
 /compact native          Codex compacts its own thread, and the next turn begins another
 /status                  the engine, and what became of its calls
 /quit                    ends; the session goes on the next time

@@ -8,7 +8,7 @@ use super::CodexHost;
 use super::context::Assembled;
 use crate::error::CodexError;
 use crate::item;
-use crate::protocol::{Thread, ThreadStart};
+use crate::protocol::{RunTerms, Thread, ThreadStart};
 use crate::rollout::Rollout;
 use crate::rpc::RpcError;
 use crate::running::{Ran, Running, Said};
@@ -78,7 +78,8 @@ impl CodexHost {
             return Ok(true);
         }
         self.unload();
-        match self.server()?.resume_thread(id).await {
+        let terms = self.run_terms();
+        match self.server()?.resume_thread(id, &terms).await {
             Ok(thread) => {
                 self.loaded = Some(thread);
                 Ok(true)
@@ -161,15 +162,22 @@ impl CodexHost {
         }))
     }
 
+    fn run_terms(&self) -> RunTerms {
+        let settings = &self.settings;
+        RunTerms {
+            cwd: settings.program.cwd.clone(),
+            model: settings.model.clone(),
+            approval_policy: settings.approval_policy.clone(),
+            sandbox: settings.sandbox.clone(),
+        }
+    }
+
     async fn fresh(&mut self) -> Result<Thread, CodexError> {
         self.unload();
         let settings = &self.settings;
         let start = ThreadStart {
-            cwd: settings.program.cwd.clone(),
-            model: settings.model.clone(),
+            terms: self.run_terms(),
             developer_instructions: settings.instructions.clone(),
-            approval_policy: settings.approval_policy.clone(),
-            sandbox: settings.sandbox.clone(),
             dynamic_tools: settings.tools.specs(),
             ephemeral: false,
         };
