@@ -13,6 +13,8 @@ mod budget;
 #[cfg(test)]
 mod cancel;
 #[cfg(test)]
+mod codex;
+#[cfg(test)]
 mod compaction;
 #[cfg(test)]
 mod compute;
