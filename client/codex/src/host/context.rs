@@ -1,6 +1,6 @@
 //! What the engine says of a turn, and what that means for the thread.
 
-use contextwire_client::engine::{Assemble, KnownProjection, Transcript};
+use contextwire_client::engine::{Assemble, EngineInfo, KnownProjection, Transcript};
 use contextwire_client::projection::{
     Assembly, Binding, Content, Plan, ProjectionReason, Step, Turn as PlannedTurn,
 };
@@ -63,7 +63,11 @@ impl CodexHost {
         (view, prompt): (Transcript, &str),
         bound: Option<&Binding>,
     ) -> Assembled {
-        let engine = self.host.active_info();
+        let engine = match (self.host.active_info(), bound) {
+            // Only who it is tells whether the thread is still the right one.
+            (None, Some(_)) => self.introduced().await,
+            (known, _) => known,
+        };
         let mut known = self.planner.known(engine.as_ref(), bound, &self.tools);
         let mut moved = Vec::new();
         loop {
@@ -94,6 +98,13 @@ impl CodexHost {
                 }
             }
         }
+    }
+
+    /// What the engine says of itself; a failure is found again, and told, by the call that follows.
+    async fn introduced(&self) -> Option<EngineInfo> {
+        let engine = self.host.engine(&self.host.selected()).ok()?;
+        let described = engine.engine().await.ok()?;
+        Some(described.info.clone())
     }
 
     fn request(
