@@ -51,6 +51,8 @@ mod matrix;
 #[cfg(test)]
 mod old_engines;
 #[cfg(test)]
+mod projection;
+#[cfg(test)]
 mod replicas;
 #[cfg(test)]
 mod session;

@@ -14,6 +14,7 @@ mod fallback;
 mod hooks;
 mod lossless;
 mod measure;
+mod projection;
 mod replay;
 mod row;
 mod session;
@@ -35,7 +36,7 @@ use crate::report::{BenchReport, BenchRow};
 use crate::session::Session;
 
 /// Every group, in the order of measuring.
-pub const GROUPS: [Group; 8] = [
+pub const GROUPS: [Group; 9] = [
     hooks::GROUP,
     sync::GROUP,
     contract::GROUP,
@@ -44,6 +45,7 @@ pub const GROUPS: [Group; 8] = [
     fallback::GROUP,
     session::GROUP,
     lossless::GROUP,
+    projection::GROUP,
 ];
 
 type Measuring = Pin<Box<dyn Future<Output = anyhow::Result<Vec<BenchRow>>> + Send>>;
@@ -146,7 +148,7 @@ pub fn list() -> String {
     let mut text = String::new();
     for Group { name, about, .. } in GROUPS {
         let gap = if text.is_empty() { "" } else { "\n" };
-        let _fits = write!(text, "{gap}{name:9} {about}").is_ok();
+        let _fits = write!(text, "{gap}{name:10} {about}").is_ok();
     }
     text
 }
@@ -161,7 +163,15 @@ mod tests {
         let mut names: Vec<_> = GROUPS.iter().map(|group| group.name).collect();
         names.dedup();
         let expected = [
-            "hooks", "sync", "contract", "replay", "client", "fallback", "session", "lossless",
+            "hooks",
+            "sync",
+            "contract",
+            "replay",
+            "client",
+            "fallback",
+            "session",
+            "lossless",
+            "projection",
         ];
         assert_eq!(names, expected);
     }

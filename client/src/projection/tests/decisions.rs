@@ -123,7 +123,7 @@ fn other_tools_begin_a_fresh_thread_and_none_at_all_are_as_if_no_thread_were_bou
 }
 
 #[test]
-fn c270_an_addition_goes_to_the_developer_instructions_projected_or_not_and_once() {
+fn c270_br_143_an_addition_goes_to_the_developer_instructions_projected_or_not_and_once() {
     let planner = planner();
     let mut reply = bootstrap("e1", "f1");
     reply.system_prompt_addition = Some(" be brief \n".to_owned());
@@ -184,7 +184,8 @@ fn r10_4_br_140_without_a_thread_the_fallbacks_list_is_projected_in_a_part_of_th
         window_tokens: Some(200_000),
         ..ProjectionOptions::default()
     });
-    let reply = per_turn();
+    // Whatever it says of itself: a substitute never stands for an epoch (R7.13).
+    let reply = bootstrap("e1", "f1");
     let plan = run(&planner, None, Assembly::InPlace(&reply));
     let Content::Projected(framing) = plan.content else {
         panic!("not projected")
