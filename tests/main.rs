@@ -15,6 +15,8 @@ mod cancel;
 #[cfg(test)]
 mod children;
 #[cfg(test)]
+mod codex;
+#[cfg(test)]
 mod compaction;
 #[cfg(test)]
 mod compute;
@@ -52,6 +54,7 @@ mod matrix;
 mod old_engines;
 #[cfg(test)]
 mod outbox;
+#[cfg(test)]
 mod projection;
 #[cfg(test)]
 mod replicas;

@@ -4,6 +4,7 @@ pub mod assemble_at;
 pub mod audit;
 pub mod bench;
 pub mod call;
+pub mod codex_run;
 pub mod completions;
 pub mod config;
 pub mod describe;

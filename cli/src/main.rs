@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use contextwire::command::{
-    assemble_at, audit, bench, call, completions, config, describe, doctor, erase, explain,
+    assemble_at, audit, bench, call, codex_run, completions, config, describe, doctor, erase, explain,
     generate, man, outbox, pin, replay, serve, session, sessions, show, stats, status, tokens,
 };
 use contextwire::output;
@@ -24,6 +24,7 @@ enum Command {
     Describe(describe::DescribeArgs),
     Status(status::StatusArgs),
     Call(call::CallArgs),
+    CodexRun(Box<codex_run::CodexRunArgs>),
     Generate(generate::GenerateArgs),
     Bench(bench::BenchArgs),
     Audit(audit::AuditArgs),
@@ -51,6 +52,7 @@ async fn main() -> ExitCode {
         Command::Describe(args) => describe::run(args).await.map(|()| ExitCode::SUCCESS),
         Command::Status(args) => status::run(args).await.map(|()| ExitCode::SUCCESS),
         Command::Call(args) => call::run(args).await.map(|()| ExitCode::SUCCESS),
+        Command::CodexRun(args) => codex_run::run(*args).await.map(|()| ExitCode::SUCCESS),
         Command::Generate(args) => generate::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Bench(args) => bench::run(args).await,
         Command::Audit(args) => audit::run(&args).await,

@@ -5,6 +5,7 @@
 
 mod audit;
 mod bench;
+mod codex;
 mod config;
 mod conversion;
 mod describe;
@@ -26,6 +27,7 @@ mod tokens;
 
 pub use audit::{AuditFinding, AuditReport};
 pub use bench::{BenchReport, BenchRow};
+pub(crate) use codex::{compaction_line, turn_lines};
 pub use config::{ConfigReport, ConfigValue};
 pub use conversion::ConversionReport;
 pub use describe::{Describe, HostRequirement, Limits};

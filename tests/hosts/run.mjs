@@ -5,6 +5,7 @@
 //   node tests/hosts/run.mjs quick       one life of a session in a real OpenClaw: part of the gate
 //   node tests/hosts/run.mjs gateway     every case of the plugin in OpenClaw, or those named behind it
 //   node tests/hosts/run.mjs openclaw_codex  OpenClaw on its Codex harness
+//   node tests/hosts/run.mjs codex       `contextwire codex-run` on the real Codex
 //   node tests/hosts/run.mjs measure     what the plugin costs a gateway, as figures
 //
 // All but the first need the `contextwire` command, built for debugging. Everything is installed in exact versions by a
@@ -133,20 +134,20 @@ async function packages() {
   await test(node, [...testFiles("proto/typescript/test"), ...testFiles("client/openclaw/test")], env);
 }
 
-/** What the tests of the real host need, installed and built. */
-function hostEnvironment() {
+/** What the tests of a real host need, installed and built. */
+function hostEnvironment(host) {
   if ((process.env.CONTEXTWIRE_SKIP_HOSTS ?? "") !== "") throw new Skipped("CONTEXTWIRE_SKIP_HOSTS is set");
   const node = newNode();
   const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` };
   prepare(env);
-  env.CONTEXTWIRE_HOSTS = install("openclaw");
+  env.CONTEXTWIRE_HOSTS = install(host);
   env.CONTEXTWIRE_BIN ??= join(process.env.CARGO_TARGET_DIR ?? join(repository, "target"), "debug/contextwire");
   if (!existsSync(env.CONTEXTWIRE_BIN)) throw new Error(`${env.CONTEXTWIRE_BIN} is not built: cargo build -p contextwire`);
   return { node, env };
 }
 
-async function gateway(folder, names) {
-  const { node, env } = hostEnvironment();
+async function cases(host, folder, names) {
+  const { node, env } = hostEnvironment(host);
   // For what the host itself installs.
   env.CONTEXTWIRE_NPM_CACHE = join(cache, "npm");
   const all = testFiles(`tests/hosts/${folder}`);
@@ -154,7 +155,7 @@ async function gateway(folder, names) {
 }
 
 async function measure(names) {
-  const { node, env } = hostEnvironment();
+  const { node, env } = hostEnvironment("openclaw");
   for (const what of names.length === 0 ? ["view", "turns"] : names) {
     const child = spawn(node, [`tests/hosts/measure/${what}.ts`], { cwd: repository, env, stdio: "inherit" });
     const code = await new Promise((done) => child.on("exit", (status) => done(status ?? 1)));
@@ -166,10 +167,13 @@ const [task, ...names] = process.argv.slice(2);
 try {
   if (spawnSync("npm", ["--version"]).error !== undefined) throw new Skipped("npm is not installed");
   if (task === "packages") await packages();
-  else if (task === "gateway") await gateway("cases", names);
-  else if (task === "quick" || task === "openclaw_codex") await gateway(task, names);
-  else if (task === "measure") await measure(names);
-  else throw new Error("say `packages`, `quick`, `gateway`, `openclaw_codex` or `measure`");
+  else if (task === "gateway") await cases("openclaw", "cases", names);
+  else if (task === "quick" || task === "openclaw_codex") await cases("openclaw", task, names);
+  else if (task === "codex") {
+    if (process.platform !== "linux" || process.arch !== "x64") throw new Skipped("Codex is only tested on Linux, x64");
+    await cases("codex", task, names);
+  } else if (task === "measure") await measure(names);
+  else throw new Error("say `packages`, `quick`, `gateway`, `openclaw_codex`, `codex` or `measure`");
 } catch (error) {
   if (error instanceof Skipped) console.log(`skipped: ${error.message}`);
   else {

@@ -34,6 +34,7 @@ const ARROWS: &[(&str, Knows)] = &[
         "contextwire-client",
         Knows::Only(&["contextwire-engine", "contextwire-proto"]),
     ),
+    ("contextwire-codex", Knows::Only(&["contextwire-client"])),
     ("contextwire", Knows::All),
     ("contextwire-tests", Knows::All),
     ("xtask", Knows::Only(&[])),

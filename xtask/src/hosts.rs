@@ -25,13 +25,15 @@ pub(crate) fn quick() -> Step {
     node("openclaw gateway", "quick").within(LONG)
 }
 
-/// The command that serves engines, then the plugin in a real OpenClaw, on both of its harnesses.
-pub(crate) fn gateway() -> Vec<Step> {
+/// The command that serves engines, then the plugin in a real OpenClaw, on both of its harnesses, and the
+/// command on a real Codex.
+pub(crate) fn hosts() -> Vec<Step> {
     let build = Step::cargo("engine build", "build -p contextwire -j2");
     let tests = [
         ("openclaw gateway, quick", "quick"),
         ("openclaw gateway, all cases", "gateway"),
         ("openclaw on codex", "openclaw_codex"),
+        ("codex app-server", "codex"),
     ];
     let tests = tests.map(|(title, task)| node(title, task).within(LONG));
     [build].into_iter().chain(tests).collect()

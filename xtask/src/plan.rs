@@ -43,7 +43,7 @@ pub(crate) fn full() -> Vec<Step> {
 /// The plugin in real hosts, and what it is made of.
 pub(crate) fn hosts() -> Vec<Step> {
     let mut steps = packages();
-    steps.extend(hosts::gateway());
+    steps.extend(hosts::hosts());
     steps
 }
 

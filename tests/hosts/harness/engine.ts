@@ -15,7 +15,7 @@ export class EngineProcess {
   private readonly kind: string;
   private process: Beside | undefined;
 
-  constructor(folder: string, kind: "ledger" | "windowed") {
+  constructor(folder: string, kind: "ledger" | "lossless" | "windowed") {
     this.folder = folder;
     this.kind = kind;
     this.socket = join(folder, "engine.sock");
@@ -29,7 +29,7 @@ export class EngineProcess {
 
   async start(): Promise<void> {
     const args = ["serve", "--engine", this.kind, "--socket", this.socket];
-    if (this.kind === "ledger") args.push("--store", this.store);
+    if (this.kind !== "windowed") args.push("--store", this.store);
     this.process = new Beside(contextwire(), args, process.env, join(this.folder, "engine.log"));
     await until("the engine listens", () => answers(this.socket));
   }

@@ -26,7 +26,8 @@ export interface ModelRequest {
   raw: string;
 }
 
-interface Directive {
+/** Something that the model is told to do. */
+export interface Directive {
   name: string;
   argument: string;
   raw: string;
@@ -157,7 +158,8 @@ function sinceLastAnswer(messages: ChatMessage[]): { directives: Directive[]; re
   return { directives: directivesOf(text), results };
 }
 
-function directivesOf(text: string): Directive[] {
+/** What a text tells the model to do. */
+export function directivesOf(text: string): Directive[] {
   return [...text.matchAll(/\[\[(\w+)(?::(.*?))?\]\]/gs)].map(([raw, name = "", argument = ""]) => ({ name, argument, raw }));
 }
 

@@ -22,6 +22,9 @@ export const contextwire = (): string => fromEnvironment("CONTEXTWIRE_BIN");
 /** The start of OpenClaw's command. */
 export const openclaw = (): string => join(hosts(), "node_modules/openclaw/openclaw.mjs");
 
+/** The native `codex` program. */
+export const codex = (): string => join(hosts(), "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex");
+
 /** A new folder with a short name: sockets go into it. */
 export function scratch(name: string): string {
   return mkdtempSync(join(tmpdir(), `cw-${name}-`));
