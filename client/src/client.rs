@@ -9,8 +9,8 @@ use contextwire_proto::handshake::EngineDescription;
 use tokio::sync::Notify;
 
 use crate::call::Served;
-use crate::connect;
 use crate::describe::Acquaintance;
+use crate::endpoint;
 use crate::error::CallError;
 use crate::hooks::{Hooks, Terms};
 use crate::observer::Observer;
@@ -62,16 +62,16 @@ impl EngineClient {
         options: &ClientOptions,
         changed: Arc<Notify>,
     ) -> Result<Self, CallError> {
-        let stub = connect::stub(target, options.max_message_bytes).map_err(|error| {
+        let endpoints = endpoint::of(target, options);
+        let (known, endpoints) = endpoints.map_err(|error| {
             CallError::Unsupported(format!("`{target}` is no address: {error}"))
         })?;
-        let known = Arc::new(Acquaintance::new(stub.clone(), target, options));
         let order = Arc::new(HostOrder::starting_after(options.last_host_epoch));
         let id = known.bar().engine_id().to_owned();
         let observer = Arc::new(Observer::new(id, options.metrics.clone(), changed));
-        let gauges = Gauges::new((Arc::clone(&known), order, observer), options);
+        let gauges = Gauges::new((Arc::clone(&known), order, observer), endpoints, options);
         Ok(Self {
-            hooks: Hooks::new(stack(stub, &gauges, options), Terms::default()),
+            hooks: Hooks::new(stack(&gauges, options), Terms::default()),
             known,
             gauges: Arc::new(gauges),
         })
