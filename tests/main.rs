@@ -53,7 +53,11 @@ mod replicas;
 #[cfg(test)]
 mod session;
 #[cfg(test)]
+mod several;
+#[cfg(test)]
 mod sizes;
+#[cfg(all(test, unix))]
+mod spawned;
 #[cfg(test)]
 mod stalled;
 #[cfg(test)]
@@ -66,6 +70,8 @@ mod stuck;
 mod sync;
 #[cfg(test)]
 mod sync_wire;
+#[cfg(test)]
+mod takeover;
 #[cfg(test)]
 mod thin_path;
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod config;
 mod conversion;
 mod describe;
 mod doctor;
+mod endpoints;
 mod figure;
 mod host;
 mod privacy;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use contextwire_engine::{Dispose, Hook, Host, InvalidId, Session, SessionId, Transcript};
 use contextwire_proto::handshake::EngineDescription;
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
 
 use crate::call::Served;
 use crate::describe::Acquaintance;
@@ -19,6 +20,9 @@ use crate::order::HostOrder;
 use crate::stack::{Gauges, stack};
 use crate::target::Target;
 use crate::trace_parent::TraceParent;
+
+/// Between two questions to an engine that is not ready.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// A client of one engine, with all its [`Hooks`]. Cheap to clone; clones share the connection and
 /// what is known.
@@ -83,6 +87,25 @@ impl EngineClient {
     /// When it cannot be reached within `deadline`, or its description breaks the contract.
     pub async fn describe(&self, deadline: Duration) -> Result<Arc<EngineDescription>, CallError> {
         self.known.ask(deadline).await
+    }
+
+    /// Asks the engine what it is until it answers: for an engine that was just started, here or by
+    /// somebody else.
+    ///
+    /// # Errors
+    /// The last failure, when it does not answer `within` this time.
+    pub async fn ready(&self, within: Duration) -> Result<Arc<EngineDescription>, CallError> {
+        let ends = Instant::now() + within;
+        loop {
+            let left = ends.saturating_duration_since(Instant::now());
+            match self
+                .describe(left.min(Hook::Describe.profile().deadline))
+                .await
+            {
+                Err(_) if Instant::now() + BETWEEN_LOOKS < ends => sleep(BETWEEN_LOOKS).await,
+                outcome => return outcome,
+            }
+        }
     }
 
     /// What the engine is; asked only while nobody knows, or what it said is no longer valid.

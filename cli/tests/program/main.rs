@@ -11,3 +11,4 @@ mod doctor;
 mod grpc;
 mod pages;
 mod run;
+mod spawned;
