@@ -61,7 +61,11 @@ mod replicas;
 #[cfg(test)]
 mod session;
 #[cfg(test)]
+mod several;
+#[cfg(test)]
 mod sizes;
+#[cfg(all(test, unix))]
+mod spawned;
 #[cfg(test)]
 mod stalled;
 #[cfg(test)]
@@ -74,6 +78,8 @@ mod stuck;
 mod sync;
 #[cfg(test)]
 mod sync_wire;
+#[cfg(test)]
+mod takeover;
 #[cfg(test)]
 mod thin_path;
 #[cfg(test)]

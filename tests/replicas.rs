@@ -257,6 +257,30 @@ async fn e_tim_12_a_server_that_was_paused_goes_on_and_repeats_no_effect() {
     assert_eq!(pair.store.ids(), whole(3));
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn r7_2_what_a_paused_server_would_still_do_is_refused_by_what_the_other_one_wrote_down() {
+    let pair = Pair::new().await;
+    let ((relay, paused), other) = (pair.slow().await, pair.fast());
+    assert!(ingest(&paused, unordered(), "a").await.unwrap());
+    pair.one.pause();
+    let given_up = unordered();
+    let held = tokio::spawn({
+        let (paused, given_up) = (paused.clone(), given_up.clone());
+        async move { after_turn(&paused, given_up, &["a", "b"]).await }
+    });
+    relay.sent(|sent| sent.opened == 2).await;
+    // The host did something else in its place, and tells whoever answers.
+    let acted = v1::CallContext {
+        abandoned_hooks: vec![given_up.hook_id],
+        ..unordered()
+    };
+    after_turn(&other, acted, &["a", "c"]).await.unwrap();
+    pair.one.resume();
+    assert_eq!(refusal(&soon(held).await.unwrap().unwrap_err()), CLOSED);
+    assert_eq!(pair.store.ids(), ["a", "c"]);
+}
+
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn e_err_05_no_content_and_no_key_is_in_the_log_of_a_server() {

@@ -10,6 +10,7 @@ mod config;
 mod conversion;
 mod describe;
 mod doctor;
+mod endpoints;
 mod erasure;
 mod figure;
 mod host;

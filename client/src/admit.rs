@@ -39,7 +39,7 @@ struct Room {
     byte_units: u32,
     waiting: AtomicUsize,
     /// Says what of a list is new to the engine.
-    book: Arc<Book>,
+    endpoints: Vec<Arc<Book>>,
 }
 
 /// What runs now.
@@ -53,7 +53,7 @@ pub(crate) struct Load {
 impl Admit {
     pub(crate) fn new(
         limits: CallLimits,
-        book: Arc<Book>,
+        endpoints: Vec<Arc<Book>>,
         known: Option<Arc<Acquaintance>>,
     ) -> Self {
         let byte_units = units(limits.bytes);
@@ -65,7 +65,7 @@ impl Admit {
             bytes: Arc::new(Semaphore::new(byte_units as usize)),
             byte_units,
             waiting: AtomicUsize::new(0),
-            book,
+            endpoints,
         }))
     }
 
@@ -132,6 +132,8 @@ impl Room {
             .filter(|calls| *calls > 0)
             .min();
         let theirs = theirs.and_then(|calls| usize::try_from(calls).ok());
+        // Each endpoint bears so much.
+        let theirs = theirs.map(|calls| calls.saturating_mul(self.endpoints.len().max(1)));
         let wanted = theirs.unwrap_or(usize::MAX).min(self.limits.calls);
         let mut granted = self.granted();
         if wanted > *granted {
@@ -198,7 +200,9 @@ impl Room {
     }
 
     fn new_bytes(&self, session: &SessionId, of: (List, Site), list: &Transcript) -> u64 {
-        let known = self.book.known_bytes(session, of);
+        // A session is with one of them; which one knows it best is not known before it is chosen.
+        let known = self.endpoints.iter().map(|it| it.known_bytes(session, of));
+        let known = known.max().unwrap_or_default();
         list.payload_bytes().saturating_sub(known)
     }
 }

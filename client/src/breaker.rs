@@ -9,10 +9,10 @@ use tokio::time::Instant;
 use crate::call::{Answer, Call, ServedBy};
 use crate::classify::{CountsAs, counts_as};
 use crate::describe::Acquaintance;
+use crate::endpoint::Endpoint;
 use crate::error::CallError;
 use crate::layer::{Below, Pending, Wrap, at_once, layer};
 use crate::observer::Observer;
-use crate::stack::Gauges;
 use crate::sync::Debt;
 
 use state::{Change, Outcome, Ticket};
@@ -32,11 +32,11 @@ pub(crate) struct BreakerLayer {
 }
 
 impl BreakerLayer {
-    pub(crate) fn of(gauges: &Gauges) -> Self {
+    pub(crate) fn of(endpoint: &Endpoint, observer: &Arc<Observer>) -> Self {
         Self {
-            circuit: Arc::clone(&gauges.circuit),
-            known: Arc::clone(&gauges.known),
-            observer: Arc::clone(&gauges.observer),
+            circuit: Arc::clone(&endpoint.circuit),
+            known: Arc::clone(&endpoint.known),
+            observer: Arc::clone(observer),
         }
     }
 }
@@ -45,9 +45,11 @@ impl BreakerLayer {
 impl BreakerLayer {
     /// A circuit of its own.
     pub(crate) fn new(known: Arc<Acquaintance>) -> Self {
-        let order = Arc::new(crate::order::HostOrder::starting_after(None));
-        let observer = Arc::new(Observer::new("e".to_owned(), None, Arc::default()));
-        Self::of(&Gauges::new((known, order, observer), &<_>::default()))
+        Self {
+            circuit: Arc::new(Mutex::new(Circuit::new())),
+            known,
+            observer: Arc::new(Observer::new("e".to_owned(), None, Arc::default())),
+        }
     }
 }
 

@@ -186,6 +186,30 @@ pub(crate) fn again(error: &CallError) -> Again {
     Again::Never
 }
 
+/// Whether another endpoint of the same engine may answer what this one did not. The call is a read
+/// or has a key, so that what may have happened at this one happens once.
+pub(crate) fn is_of_its_endpoint(error: &CallError) -> bool {
+    if let CallError::Refused { reason, .. } = error {
+        return matches!(
+            reason,
+            Reason::Draining
+                | Reason::Overloaded
+                | Reason::DependencyUnavailable
+                | Reason::DeadlineExceeded
+        );
+    }
+    matches!(
+        error,
+        CallError::Unreachable { .. }
+            | CallError::BreakerOpen { .. }
+            | CallError::DeadlineExceeded { .. }
+            // One of them may be of another age.
+            | CallError::Absent { .. }
+            | CallError::NotUnderstood { .. }
+            | CallError::Incompatible { .. }
+    )
+}
+
 /// Whether the call cannot have reached the engine: nobody listened.
 pub(crate) fn never_arrived(error: &CallError) -> bool {
     if let CallError::Unreachable { status, .. } = error {

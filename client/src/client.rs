@@ -7,10 +7,11 @@ use std::time::Duration;
 use contextwire_engine::{Dispose, Hook, Host, InvalidId, Session, SessionId, Transcript};
 use contextwire_proto::handshake::EngineDescription;
 use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
 
 use crate::call::Served;
-use crate::connect;
 use crate::describe::Acquaintance;
+use crate::endpoint;
 use crate::error::CallError;
 use crate::hooks::{Hooks, Terms};
 use crate::observer::Observer;
@@ -19,6 +20,9 @@ use crate::order::HostOrder;
 use crate::stack::{Gauges, stack};
 use crate::target::Target;
 use crate::trace_parent::TraceParent;
+
+/// Between two questions to an engine that is not ready.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
 /// A client of one engine, with all its [`Hooks`]. Cheap to clone; clones share the connection and
 /// what is known.
@@ -62,16 +66,16 @@ impl EngineClient {
         options: &ClientOptions,
         changed: Arc<Notify>,
     ) -> Result<Self, CallError> {
-        let stub = connect::stub(target, options.max_message_bytes).map_err(|error| {
+        let endpoints = endpoint::of(target, options);
+        let (known, endpoints) = endpoints.map_err(|error| {
             CallError::Unsupported(format!("`{target}` is no address: {error}"))
         })?;
-        let known = Arc::new(Acquaintance::new(stub.clone(), target, options));
         let order = Arc::new(HostOrder::starting_after(options.last_host_epoch));
         let id = known.bar().engine_id().to_owned();
         let observer = Arc::new(Observer::new(id, options.metrics.clone(), changed));
-        let gauges = Gauges::new((Arc::clone(&known), order, observer), options);
+        let gauges = Gauges::new((Arc::clone(&known), order, observer), endpoints, options);
         Ok(Self {
-            hooks: Hooks::new(stack(stub, &gauges, options), Terms::default()),
+            hooks: Hooks::new(stack(&gauges, options), Terms::default()),
             known,
             gauges: Arc::new(gauges),
         })
@@ -83,6 +87,25 @@ impl EngineClient {
     /// When it cannot be reached within `deadline`, or its description breaks the contract.
     pub async fn describe(&self, deadline: Duration) -> Result<Arc<EngineDescription>, CallError> {
         self.known.ask(deadline).await
+    }
+
+    /// Asks the engine what it is until it answers: for an engine that was just started, here or by
+    /// somebody else.
+    ///
+    /// # Errors
+    /// The last failure, when it does not answer `within` this time.
+    pub async fn ready(&self, within: Duration) -> Result<Arc<EngineDescription>, CallError> {
+        let ends = Instant::now() + within;
+        loop {
+            let left = ends.saturating_duration_since(Instant::now());
+            match self
+                .describe(left.min(Hook::Describe.profile().deadline))
+                .await
+            {
+                Err(_) if Instant::now() + BETWEEN_LOOKS < ends => sleep(BETWEEN_LOOKS).await,
+                outcome => return outcome,
+            }
+        }
     }
 
     /// What the engine is; asked only while nobody knows, or what it said is no longer valid.

@@ -18,6 +18,7 @@ use tonic::codegen::http::{Request, Response};
 use tonic::transport::{Channel, Endpoint, Error};
 use tower::Service;
 
+use crate::spawned::Spawned;
 use crate::target::Target;
 
 pub(crate) use passage::Passage;
@@ -29,10 +30,16 @@ pub(crate) type Stub = ContextEngineServiceClient<Line>;
 ///
 /// # Errors
 /// When the target cannot be written as an address.
+#[cfg(test)]
 pub(crate) fn stub(target: &Target, max_message_bytes: usize) -> Result<Stub, Error> {
-    Ok(Stub::new(Line::to(target)?)
+    Ok(stub_over(Line::to(target)?, max_message_bytes))
+}
+
+/// A stub over a line, for messages of at most this many bytes.
+pub(crate) fn stub_over(line: Line, max_message_bytes: usize) -> Stub {
+    Stub::new(line)
         .max_decoding_message_size(max_message_bytes)
-        .max_encoding_message_size(max_message_bytes))
+        .max_encoding_message_size(max_message_bytes)
 }
 
 /// One connection at a time to an engine. Clones share it.
@@ -45,7 +52,7 @@ pub(crate) struct Line {
 
 #[derive(Debug)]
 struct Shared {
-    target: Target,
+    way: Way,
     endpoint: Endpoint,
     current: Mutex<Arc<Connection>>,
 }
@@ -60,13 +67,45 @@ struct Connection {
     cut: CancellationToken,
 }
 
+/// Where a connection goes.
+#[derive(Clone, Debug)]
+enum Way {
+    /// To an address.
+    To(Target),
+    /// To an engine of this process's own, wherever it listens now.
+    Spawned(Arc<Spawned>),
+}
+
+impl Way {
+    fn of(target: &Target) -> Self {
+        match target {
+            Target::Spawn(command) => Self::Spawned(Arc::new(Spawned::new(command.clone()))),
+            // Who speaks to one endpoint speaks to any of them.
+            Target::Replicas(several) => match several.first() {
+                Some(first) => Self::of(first),
+                None => Self::To(target.clone()),
+            },
+            Target::Unix(_) | Target::Tcp(_) => Self::To(target.clone()),
+        }
+    }
+
+    /// What stands in requests in the place of a host's name.
+    fn authority(&self) -> String {
+        match self {
+            Self::To(target) => target.to_string(),
+            Self::Spawned(_) => "http://engine.spawned".to_owned(),
+        }
+    }
+}
+
 impl Line {
-    /// A line to the engine at this address.
+    /// A line to the engine at this address; to the first one of several.
     ///
     /// # Errors
     /// When the target cannot be written as an address.
     pub(crate) fn to(target: &Target) -> Result<Self, Error> {
-        let endpoint = Endpoint::from_shared(target.to_string())?
+        let way = Way::of(target);
+        let endpoint = Endpoint::from_shared(way.authority())?
             .initial_stream_window_size(limits::STREAM_WINDOW_BYTES)
             .initial_connection_window_size(limits::CONNECTION_WINDOW_BYTES)
             // Without pings a black-holed connection would be used again for ever. An idle one is
@@ -75,15 +114,23 @@ impl Line {
             .http2_keep_alive_interval(limits::KEEP_ALIVE_INTERVAL)
             .keep_alive_timeout(limits::KEEP_ALIVE_TIMEOUT)
             .keep_alive_while_idle(false);
-        let first = Connection::lazy(target, &endpoint);
+        let first = Connection::lazy(&way, &endpoint);
         Ok(Self {
             shared: Arc::new(Shared {
-                target: target.clone(),
+                way,
                 endpoint,
                 current: Mutex::new(Arc::new(first)),
             }),
             taken: None,
         })
+    }
+
+    /// The engine that this process runs, where it does.
+    pub(crate) fn spawned(&self) -> Option<&Spawned> {
+        match &self.shared.way {
+            Way::To(_) => None,
+            Way::Spawned(spawned) => Some(spawned),
+        }
     }
 }
 
@@ -135,10 +182,10 @@ impl Shared {
             return;
         }
         tracing::warn!(
-            target = %self.target,
+            target = %self.way.authority(),
             "the engine takes nothing more on its connection: later calls go by another one"
         );
-        *current = Arc::new(Connection::lazy(&self.target, &self.endpoint));
+        *current = Arc::new(Connection::lazy(&self.way, &self.endpoint));
         stuck.given_up.cancel();
     }
 
@@ -148,10 +195,10 @@ impl Shared {
 }
 
 impl Connection {
-    fn lazy(target: &Target, endpoint: &Endpoint) -> Self {
+    fn lazy(way: &Way, endpoint: &Endpoint) -> Self {
         let cut = CancellationToken::new();
         Self {
-            channel: socket::channel(target, endpoint, &cut),
+            channel: socket::channel(way, endpoint, &cut),
             given_up: CancellationToken::new(),
             cut,
         }

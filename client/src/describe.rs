@@ -8,7 +8,7 @@ use contextwire_engine::Hook;
 use contextwire_proto::handshake::{EngineDescription, HostDescription, Limits};
 use contextwire_proto::omit::Omission;
 use contextwire_proto::{limits, schema, v1};
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, select_ok};
 use prost::Message as _;
 use tokio::time::{Instant, timeout, timeout_at};
 use tower::{Layer, Service};
@@ -37,22 +37,63 @@ pub(crate) struct KnownCall {
 /// What is known of one engine; shared by all clones of a client.
 #[derive(Debug)]
 pub(crate) struct Acquaintance {
-    stub: Stub,
+    way: Way,
     target: Target,
     host: HostDescription,
     profile: Option<HostProfile>,
     bar: Bar,
-    file: Option<InfoFile>,
+    /// Of several endpoints, all write the same one.
+    file: Option<Arc<InfoFile>>,
     /// What the engine said last, valid or not (R7.12).
     last: Mutex<Option<Arc<EngineDescription>>>,
     known: Mutex<Option<(Arc<EngineDescription>, Option<Instant>)>>,
     asking: tokio::sync::Mutex<()>,
 }
 
+/// Whom to ask.
+#[derive(Debug)]
+enum Way {
+    /// The engine, at the one endpoint that this is about.
+    Endpoint(Stub),
+    /// Those who know its endpoints.
+    Several(Vec<Arc<Acquaintance>>),
+}
+
 impl Acquaintance {
+    /// What is known of an engine with one endpoint.
     pub(crate) fn new(stub: Stub, target: &Target, options: &ClientOptions) -> Self {
+        Self::by(Way::Endpoint(stub), target, options)
+    }
+
+    /// What is known of an engine with these endpoints, each by a stub of its own; and of each
+    /// endpoint.
+    pub(crate) fn several(
+        endpoints: Vec<(Stub, Target)>,
+        target: &Target,
+        options: &ClientOptions,
+    ) -> (Self, Vec<Arc<Self>>) {
+        let mut whole = Self::by(Way::Several(Vec::new()), target, options);
+        let each = endpoints.into_iter().map(|(stub, target)| {
+            Arc::new(Self {
+                way: Way::Endpoint(stub),
+                target,
+                host: whole.host.clone(),
+                profile: whole.profile.clone(),
+                bar: whole.bar.clone(),
+                file: whole.file.clone(),
+                last: Mutex::default(),
+                known: Mutex::default(),
+                asking: tokio::sync::Mutex::default(),
+            })
+        });
+        let each: Vec<_> = each.collect();
+        whole.way = Way::Several(each.clone());
+        (whole, each)
+    }
+
+    fn by(way: Way, target: &Target, options: &ClientOptions) -> Self {
         let engine_id = options.engine_id.clone();
-        let file = options.info_file.clone().map(InfoFile::new);
+        let file = options.info_file.clone().map(InfoFile::new).map(Arc::new);
         let profile = options.profile.clone();
         let shown = profile.clone().unwrap_or_else(|| HostProfile {
             id: options.host_id.clone(),
@@ -73,11 +114,11 @@ impl Acquaintance {
             },
         };
         Self {
-            stub,
+            way,
             target: target.clone(),
             host,
             bar: Bar::new(engine_id.unwrap_or_else(|| target.to_string()), options),
-            last: Mutex::new(file.as_ref().and_then(InfoFile::read).map(Arc::new)),
+            last: Mutex::new(file.as_deref().and_then(InfoFile::read).map(Arc::new)),
             profile,
             file,
             known: Mutex::new(None),
@@ -90,13 +131,26 @@ impl Acquaintance {
         &self.target
     }
 
+    /// Those who know the endpoints of an engine that has several.
+    fn endpoints(&self) -> &[Arc<Self>] {
+        match &self.way {
+            Way::Endpoint(_) => &[],
+            Way::Several(endpoints) => endpoints,
+        }
+    }
+
     /// What bars the engine.
     pub(crate) fn bar(&self) -> &Bar {
         &self.bar
     }
 
     /// What the engine said last, whether or not it still holds; nothing while it was never reached.
+    /// Of several endpoints the newest one speaks: what only it can is done there.
     pub(crate) fn last(&self) -> Option<Arc<EngineDescription>> {
+        let endpoints = self.endpoints().iter().filter_map(|it| it.last());
+        if let Some(newest) = endpoints.max_by_key(|it| it.protocol.minor) {
+            return Some(newest);
+        }
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.clone()
     }
@@ -148,9 +202,31 @@ impl Acquaintance {
         }
     }
 
-    /// Asks the engine now.
+    /// Asks the engine now; of several endpoints all of them, and takes the first answer.
     pub(crate) async fn ask(&self, share: Duration) -> Result<Arc<EngineDescription>, CallError> {
-        let answer = timeout(share, self.introduce(Instant::now() + share));
+        let endpoints = match &self.way {
+            Way::Endpoint(stub) => return self.ask_at(stub, share).await,
+            Way::Several(endpoints) => endpoints,
+        };
+        let asked = endpoints.iter().filter_map(|it| match &it.way {
+            Way::Endpoint(stub) => Some(Box::pin(it.ask_at(stub, share))),
+            Way::Several(_) => None,
+        });
+        let asked: Vec<_> = asked.collect();
+        if asked.is_empty() {
+            let nobody = "there is no endpoint".to_owned();
+            return Err(CallError::Unsupported(nobody));
+        }
+        let (engine, _) = select_ok(asked).await?;
+        Ok(engine)
+    }
+
+    async fn ask_at(
+        &self,
+        stub: &Stub,
+        share: Duration,
+    ) -> Result<Arc<EngineDescription>, CallError> {
+        let answer = timeout(share, self.introduce(stub, Instant::now() + share));
         let answer = answer
             .await
             .map_err(|_| CallError::DeadlineExceeded { share })?
@@ -191,34 +267,32 @@ impl Acquaintance {
 
     /// Says who the host is; to an engine that refuses that, once more in the words of the first
     /// minor (R5.5).
-    async fn introduce(&self, share_ends: Instant) -> Result<v1::DescribeResponse, CallError> {
+    async fn introduce(
+        &self,
+        stub: &Stub,
+        share_ends: Instant,
+    ) -> Result<v1::DescribeResponse, CallError> {
         let request = v1::DescribeRequest::from(self.host.clone());
-        let refused = match self.send(request.clone(), share_ends).await {
+        let refused = match send(stub, request.clone(), share_ends).await {
             Err(error) if complaint(&error).is_some() => error,
             outcome => return outcome,
         };
         tracing::info!(error = %refused, "the engine refused to be described: asked anew, as of old");
-        self.send(of_first_minor(&request)?, share_ends).await
-    }
-
-    async fn send(
-        &self,
-        request: v1::DescribeRequest,
-        share_ends: Instant,
-    ) -> Result<v1::DescribeResponse, CallError> {
-        let answer = self.stub.clone().describe(request).await;
-        Ok(answer
-            .map_err(|status| classify(status, share_ends))?
-            .into_inner())
+        send(stub, of_first_minor(&request)?, share_ends).await
     }
 
     /// The connection was lost: what comes back may be another build.
     pub(crate) fn forget(&self) {
+        self.endpoints().iter().for_each(|it| it.forget());
         *self.lock() = None;
     }
 
     /// The description while it is valid.
     pub(crate) fn current(&self) -> Option<Arc<EngineDescription>> {
+        let endpoints = self.endpoints().iter().filter_map(|it| it.current());
+        if let Some(newest) = endpoints.max_by_key(|it| it.protocol.minor) {
+            return Some(newest);
+        }
         let known = self.lock();
         let (engine, expires) = known.as_ref()?;
         expires
@@ -260,6 +334,17 @@ impl Acquaintance {
         *self.last.lock().unwrap() = Some(Arc::clone(&engine));
         *self.lock() = Some((engine, None));
     }
+}
+
+async fn send(
+    stub: &Stub,
+    request: v1::DescribeRequest,
+    share_ends: Instant,
+) -> Result<v1::DescribeResponse, CallError> {
+    let answer = stub.clone().describe(request).await;
+    Ok(answer
+        .map_err(|status| classify(status, share_ends))?
+        .into_inner())
 }
 
 /// Whether the engine has a method: named in its description, and no newer than its minor.

@@ -75,7 +75,7 @@ pub struct EngineStatus {
     pub active: bool,
     /// What it said of itself last; absent while it was never reached.
     pub described: Option<DescribedStatus>,
-    /// Whether calls go out, as far as the way to it is concerned.
+    /// Whether calls go out, as far as the way to it is concerned; of several endpoints, the best.
     pub breaker: BreakerStatus,
     /// Why it is barred; the first failure of each kind.
     pub quarantine: Vec<QuarantineStatus>,
@@ -91,6 +91,47 @@ pub struct EngineStatus {
     pub calls: CallsStatus,
     /// The newest failures, oldest first.
     pub last_errors: Vec<ErrorStatus>,
+    /// Its endpoints, each for itself; one where it has one address.
+    #[serde(default)]
+    pub endpoints: Vec<EndpointStatus>,
+}
+
+/// One endpoint of an engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndpointStatus {
+    /// Where it is.
+    pub target: String,
+    /// Of several: `serving`, `not-serving` (it drains, or is not ready), `unreachable`, or `unknown`
+    /// before anybody asked. Calls go to others while it is not well.
+    pub health: String,
+    /// Whether calls go out to it, as far as the way there is concerned.
+    pub breaker: BreakerStatus,
+    /// Its release and protocol, as it said last: `version, major.minor`.
+    pub described: Option<String>,
+    /// Tries that are on their way to it now.
+    pub running: u64,
+    /// Tries that it answered.
+    pub answered: u64,
+    /// Tries that went on to another endpoint.
+    pub passed_on: u64,
+    /// The process of an engine that this host runs.
+    pub process: Option<ProcessStatus>,
+}
+
+/// An engine that its host runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessStatus {
+    /// `starting`, `ready`, `down` (between an end and the next start) or `crash-loop` (it ends soon
+    /// after every start, and is tried once a minute).
+    pub state: String,
+    /// Its process group, while it is ready.
+    pub pid: Option<u32>,
+    /// How often it was started.
+    pub starts: u64,
+    /// Why it ended last.
+    pub ended_because: Option<String>,
+    /// What it wrote last to its standard error before that, as its author meant it.
+    pub last_lines: Vec<String>,
 }
 
 /// What an engine said of itself, and what comes of it.

@@ -131,6 +131,7 @@ impl Place {
             #[cfg(not(unix))]
             Target::Unix(_) => panic!("no Unix sockets here"),
             Target::Tcp(address) => Listen::Tcp(address),
+            Target::Spawn(_) | Target::Replicas(_) => panic!("one address"),
         };
         let server = Server::new(engine).options(options).listen(listen.clone());
         let runtime = Builder::new_multi_thread()

@@ -29,6 +29,7 @@ pub(crate) async fn connect(target: &Target) -> io::Result<Wire> {
             stream.set_zero_linger()?;
             Box::new(stream)
         }
+        Target::Spawn(_) | Target::Replicas(_) => panic!("one address"),
     })
 }
 
@@ -48,6 +49,7 @@ impl Listener {
             #[cfg(not(unix))]
             Target::Unix(_) => panic!("no Unix sockets here"),
             Target::Tcp(address) => Self::Tcp(TcpListener::bind(address).await.unwrap()),
+            Target::Spawn(_) | Target::Replicas(_) => panic!("one address"),
         }
     }
 

@@ -110,6 +110,7 @@ fn full_queue(place: &Place) -> Box<dyn Send> {
             socket.bind(address).unwrap();
             Box::new(socket.listen(1).unwrap())
         }
+        Target::Spawn(_) | Target::Replicas(_) => panic!("one address"),
     }
 }
 

@@ -151,6 +151,7 @@ impl Hostile {
                 let incoming = TcpListenerStream::new(listener);
                 tokio::spawn(async move { router.serve_with_incoming(incoming).await.unwrap() })
             }
+            Target::Spawn(_) | Target::Replicas(_) => panic!("one address"),
         })
     }
 }

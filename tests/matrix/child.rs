@@ -36,7 +36,7 @@ impl Places {
     pub(super) async fn start(&self) -> Process {
         let [served, raw] = [&self.served, &self.raw].map(|place| match place.target() {
             Target::Tcp(address) => address,
-            Target::Unix(_) => panic!("an address"),
+            Target::Unix(_) | Target::Spawn(_) | Target::Replicas(_) => panic!("an address"),
         });
         Process::run(CHILD, format!("{PLACES}{served},{raw}")).await
     }

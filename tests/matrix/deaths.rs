@@ -64,7 +64,7 @@ async fn an_engine_that_stands_still_costs_deadlines_and_goes_on_where_it_was() 
 fn address(place: &Place) -> SocketAddr {
     match place.target() {
         Target::Tcp(address) => address,
-        Target::Unix(_) => panic!("an address"),
+        Target::Unix(_) | Target::Spawn(_) | Target::Replicas(_) => panic!("an address"),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use contextwire_client::{ClientOptions, CompactFallback, EngineClient};
+use contextwire_client::{ClientOptions, CompactFallback, EngineClient, Target};
 use indicatif::{ProgressBar, ProgressStyle};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,9 @@ use crate::log::{self, LogFormat};
 use crate::output;
 use crate::replay::{CompactRule, ContextWriter, Outage, OwnEngine, Replay, Settings};
 use crate::session::{self, HistoryView, Session, Strictness};
+
+/// How long an engine that is run for the replay may take to start.
+const STARTS_WITHIN: Duration = Duration::from_secs(30);
 
 /// Drives a recorded session through an engine, user turn by user turn, and shows what the model
 /// would have seen. Without a target it starts an engine of its own; without a session it replays
@@ -140,6 +143,10 @@ pub async fn run(args: ReplayArgs) -> anyhow::Result<()> {
         ..config.host.client.clone()
     };
     let client = EngineClient::with_options(&target, &options)?;
+    if let Target::Spawn(command) = &target {
+        let ready = client.ready(STARTS_WITHIN).await;
+        ready.with_context(|| format!("`{command}` does not serve"))?;
+    }
     let outage = own.as_mut().zip(args.outage.clone().map(Outage));
     let replay = Replay::new(&client, &recording, &settings)?
         .writing(writer)

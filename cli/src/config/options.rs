@@ -106,8 +106,8 @@ pub struct LogOptions {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostOptions {
-    /// The engine: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`. Without it `replay`
-    /// starts one of its own.
+    /// The engine: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`, several of them with
+    /// commas between, or `spawn:COMMAND`. Without it `replay` starts one of its own.
     pub target: Option<Text<Target>>,
     /// When each turn must be answered.
     pub deadline: Option<Text<Span>>,

@@ -161,6 +161,8 @@ async fn is_listening(target: &Target, within: Duration) -> bool {
             #[cfg(not(unix))]
             Target::Unix(_) => false,
             Target::Tcp(address) => TcpStream::connect(address).await.is_ok(),
+            // A service listens at addresses of its own.
+            Target::Spawn(_) | Target::Replicas(_) => false,
         }
     };
     timeout(within, connected).await.unwrap_or(false)

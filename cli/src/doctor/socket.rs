@@ -22,6 +22,15 @@ pub(super) fn examine(target: &Target) -> Finding {
             format!("{address}: every user of this machine can connect"),
             "use a Unix socket where others use this machine",
         ),
+        Target::Spawn(command) => Finding::ok(
+            CHECK,
+            format!("`{command}` gets a private one when it is started"),
+        ),
+        Target::Replicas(several) => {
+            let found: Vec<_> = several.iter().map(examine).collect();
+            let worst = found.into_iter().max_by_key(|it| it.severity);
+            worst.unwrap_or_else(|| Finding::problem(CHECK, "no address", "name one"))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use contextwire_client::status::{
     StateStatus,
 };
 
+use super::endpoints;
 use super::figure::{bytes, grouped};
 use super::status::FIELDS;
 use super::table::{Column, Form, Surface, Tone, draw};
@@ -121,6 +122,7 @@ fn fields(engine: &EngineStatus) -> Vec<Row> {
         None => rows.push(row(Tone::Warning, "described", "never reached")),
     }
     rows.push(breaker(engine));
+    rows.extend(endpoints::rows(&engine.endpoints));
     for barred in &engine.quarantine {
         let session = barred.session.as_deref().unwrap_or("all");
         let since = when(barred.failed_at_ms);
@@ -307,6 +309,7 @@ mod tests {
             degraded_turns: [("main".to_owned(), "UNREACHABLE".to_owned())].into(),
             calls: CallsStatus::default(),
             last_errors: Vec::new(),
+            endpoints: Vec::new(),
         };
         HostStatus {
             at_ms: 0,

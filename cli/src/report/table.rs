@@ -39,7 +39,7 @@ pub(super) enum Form {
     Prose,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
     Plain,
     /// Something that a person should notice.

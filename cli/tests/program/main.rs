@@ -12,3 +12,4 @@ mod grpc;
 mod outbox;
 mod pages;
 mod run;
+mod spawned;

@@ -7,7 +7,7 @@ use crate::layer::Outcome;
 use crate::script::{Line, Script, call, ingest, well};
 
 fn admit(limits: CallLimits) -> Admit {
-    Admit::new(limits, Arc::new(Book::new()), None)
+    Admit::new(limits, vec![Arc::new(Book::new())], None)
 }
 
 fn limits(calls: usize, waiting: usize) -> CallLimits {
@@ -122,7 +122,7 @@ async fn bytes_are_limited_as_calls_are_and_one_that_is_larger_alone_goes_alone(
 #[test]
 fn a_list_weighs_what_the_engine_does_not_have() {
     let book = Arc::new(Book::new());
-    let admit = Admit::new(CallLimits::default(), Arc::clone(&book), None);
+    let admit = Admit::new(CallLimits::default(), vec![Arc::clone(&book)], None);
     let message = || Message::from_payload("x".repeat(1000));
     let list: Transcript = (0..10).map(|_| message()).collect();
     let asking = |len| {
@@ -147,7 +147,7 @@ async fn the_smaller_limit_of_both_sides_holds_as_soon_as_the_engine_has_said_it
     let known = Acquaintance::of_nobody();
     let admit = Admit::new(
         limits(8, 0),
-        Arc::new(Book::new()),
+        vec![Arc::new(Book::new())],
         Some(Arc::clone(&known)),
     );
     let script = Script::new((0..5).map(|_| lasting(1)));

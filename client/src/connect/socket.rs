@@ -16,16 +16,42 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::transport::{Channel, Endpoint};
 use tower::service_fn;
 
+use super::Way;
 use crate::target::Target;
 
 /// A channel that connects when it is first used and again after a loss, until it is cut.
-pub(super) fn channel(target: &Target, endpoint: &Endpoint, cut: &CancellationToken) -> Channel {
+pub(super) fn channel(way: &Way, endpoint: &Endpoint, cut: &CancellationToken) -> Channel {
     let cut = cut.clone();
-    match target.clone() {
+    let target = match way.clone() {
+        Way::To(target) => target,
+        #[cfg(unix)]
+        Way::Spawned(spawned) => {
+            return endpoint.connect_with_connector_lazy(service_fn(move |_| {
+                let spawned = std::sync::Arc::clone(&spawned);
+                let connect = async move { UnixStream::connect(spawned.socket().await?).await };
+                open(connect, cut.clone())
+            }));
+        }
+        #[cfg(not(unix))]
+        Way::Spawned(_) => {
+            return endpoint.connect_with_connector_lazy(service_fn(move |_| {
+                let none = async { Err::<TcpStream, _>(io::ErrorKind::Unsupported.into()) };
+                open(none, cut.clone())
+            }));
+        }
+    };
+    match target {
         #[cfg(unix)]
         Target::Unix(path) => endpoint.connect_with_connector_lazy(service_fn(move |_| {
             open(UnixStream::connect(path.clone()), cut.clone())
         })),
+        // A way leads to one address.
+        Target::Spawn(_) | Target::Replicas(_) => {
+            endpoint.connect_with_connector_lazy(service_fn(move |_| {
+                let none = async { Err::<TcpStream, _>(io::ErrorKind::Unsupported.into()) };
+                open(none, cut.clone())
+            }))
+        }
         #[cfg(not(unix))]
         Target::Unix(_) => endpoint.connect_with_connector_lazy(service_fn(move |_| {
             let none = async { Err::<TcpStream, _>(io::ErrorKind::Unsupported.into()) };

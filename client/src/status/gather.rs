@@ -1,16 +1,21 @@
 //! The status of one engine, from what the layers of its client share.
 
+use std::sync::Arc;
+
 use contextwire_engine::{Hook, TranscriptState};
+use contextwire_proto::handshake::Protocol;
 use contextwire_proto::limits;
 use contextwire_proto::sync::List;
 
 use super::{
-    BreakerStatus, CallsStatus, DescribedStatus, EngineStatus, ErrorStatus, LearnedStatus,
-    ListStatus, QuarantineStatus, StateStatus,
+    BreakerStatus, CallsStatus, DescribedStatus, EndpointStatus, EngineStatus, ErrorStatus,
+    LearnedStatus, ListStatus, QuarantineStatus, StateStatus,
 };
 use crate::breaker::{self, Position};
 use crate::client::EngineClient;
+use crate::endpoint::Endpoint;
 use crate::quarantine::QuarantineRecord;
+use crate::spawned::Spawned;
 use crate::stack::Gauges;
 use crate::sync::KnownList;
 
@@ -23,7 +28,11 @@ impl EngineClient {
     pub fn status(&self) -> EngineStatus {
         let gauges = &self.gauges;
         let bar = self.known.bar();
-        let lists = gauges.book.known_lists();
+        let endpoints = &gauges.endpoints;
+        let lists: Vec<_> = endpoints
+            .iter()
+            .flat_map(|it| it.book.known_lists())
+            .collect();
         let lists_in_all = lists.len() as u64;
         let degraded = gauges.turns.degraded().into_iter();
         EngineStatus {
@@ -33,7 +42,7 @@ impl EngineClient {
             selected: true,
             active: bar.record().is_none(),
             described: self.described(),
-            breaker: circuit(gauges),
+            breaker: best(endpoints),
             quarantine: bar.records().into_iter().map(quarantine).collect(),
             learned: learned(gauges),
             lists: lists.iter().take(LISTS).map(list).collect(),
@@ -43,6 +52,7 @@ impl EngineClient {
                 .collect(),
             calls: calls(gauges),
             last_errors: last_errors(gauges),
+            endpoints: endpoints.iter().map(|it| endpoint(it)).collect(),
         }
     }
 
@@ -69,8 +79,35 @@ impl EngineClient {
     }
 }
 
-fn circuit(gauges: &Gauges) -> BreakerStatus {
-    let (state, failures, retry_in) = match breaker::position(&gauges.circuit) {
+/// The circuit that calls go through first.
+fn best(endpoints: &[Arc<Endpoint>]) -> BreakerStatus {
+    let closed =
+        |at: &&Arc<Endpoint>| matches!(breaker::position(&at.circuit), Position::Closed { .. });
+    let best = endpoints.iter().find(closed).or(endpoints.first());
+    let position = best.map(|it| breaker::position(&it.circuit));
+    circuit(position.unwrap_or(Position::Closed { failures: 0 }))
+}
+
+fn endpoint(endpoint: &Endpoint) -> EndpointStatus {
+    let said = endpoint.known.last();
+    let (answered, passed_on) = endpoint.tries();
+    EndpointStatus {
+        target: endpoint.known.target().to_string(),
+        health: endpoint.health().name().to_owned(),
+        breaker: circuit(breaker::position(&endpoint.circuit)),
+        described: said.map(|it| {
+            let Protocol { major, minor } = it.protocol;
+            format!("{}, {major}.{minor}", it.info.version)
+        }),
+        running: endpoint.running() as u64,
+        answered,
+        passed_on,
+        process: endpoint.line.spawned().map(Spawned::status),
+    }
+}
+
+fn circuit(position: Position) -> BreakerStatus {
+    let (state, failures, retry_in) = match position {
         Position::Closed { failures } => ("closed", failures, None),
         Position::Open { retry_in } => ("open", 0, Some(retry_in)),
         Position::HalfOpen => ("half-open", 0, None),

@@ -9,7 +9,8 @@ use crate::config::{FailureChoice, FallbackChoice, PolicyChoice, Settings, Span,
 /// How an engine is called.
 #[derive(Clone, Debug, Default, Args)]
 pub struct HostFlags {
-    /// The engine: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`.
+    /// The engine: `unix:/path/to/engine.sock` or `http://127.0.0.1:PORT`, several of them with
+    /// commas between (replicas of one engine), or `spawn:COMMAND` (run for this command alone).
     #[arg(long)]
     pub target: Option<Target>,
     /// Ceiling of each context in tokens, 60000 by default; 0 is none.
