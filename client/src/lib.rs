@@ -1,25 +1,7 @@
 //! What a host links: calls a context engine, never waits beyond a deadline, says who answered.
 //!
-//! [`Host`] has engines in a slot and everything around them; [`EngineClient`] is one engine.
-//!
-//! ```no_run
-//! use contextwire_client::engine::{Assemble, Message, Session, SessionId, Transcript};
-//! use contextwire_client::{Host, Target};
-//!
-//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let host = Host::builder()
-//!     .engine("lossless", Target::unix("/run/user/1000/contextwire/engine.sock"))
-//!     .build()?;
-//! let session = Session::new(SessionId::new("main")?);
-//! let hello = Message::from_payload(r#"{"role":"user","content":"hello"}"#);
-//! let transcript: Transcript = [hello].into_iter().collect();
-//! let request = Assemble { transcript, ..Assemble::default() };
-//! // Dead, slow or wrong, the engine cannot take this turn: somebody answers, and says so.
-//! let served = host.assemble(&session, request).await?;
-//! println!("served by {}", served.by);
-//! # Ok(())
-//! # }
-//! ```
+//! [`Host`] has engines in a slot and everything around them, and an example of it all;
+//! [`EngineClient`] is one engine.
 
 mod admin;
 mod admit;
