@@ -147,9 +147,11 @@ async fn tried(outbox: &Outbox) {
 /// The turns that reached an engine, in order, repeated ones too.
 fn committed(engine: &Failing) -> Vec<String> {
     let seen = engine.seen.seen().into_iter();
-    let keys = seen.filter_map(|seen| match seen.request {
-        SeenRequest::CommitTurn(turn) => Some(turn.advancement_key),
-        _ => None,
+    let keys = seen.filter_map(|seen| {
+        if let SeenRequest::CommitTurn(turn) = seen.request {
+            return Some(turn.advancement_key);
+        }
+        None
     });
     keys.collect()
 }
