@@ -221,7 +221,7 @@ async fn an_endpoint_that_takes_and_says_nothing_is_left_for_another_within_the_
     let assemble = async |len| {
         let request = view(&transcript(len));
         let id = session("s");
-        let served = client.assemble_within(&id, request, PATIENT);
+        let served = client.assemble_within(&id, request, PATIENT / 2);
         by_the_engine(&soon(served).await.unwrap());
     };
     assemble(3).await;

@@ -137,14 +137,8 @@ impl Inner {
     /// To every endpoint that this host has spoken to: each closes what was opened there.
     async fn everywhere(&self, call: Call) -> Outcome {
         let spoken_to = |it: &&(Arc<Endpoint>, Stack)| it.0.known.last().is_some();
-        let told = self
-            .endpoints
-            .iter()
-            .filter(spoken_to)
-            .map(|(endpoint, stack)| {
-                let _counted = Running::at(endpoint);
-                stack.clone().oneshot(call.clone())
-            });
+        let endpoints = self.endpoints.iter().filter(spoken_to);
+        let told = endpoints.map(|(endpoint, stack)| try_at(endpoint, stack.clone(), call.clone()));
         let mut told = join_all(told).await;
         let failed = told.iter().position(Result::is_err);
         match failed.or(told.len().checked_sub(1)) {
@@ -243,3 +237,6 @@ fn better(before: Outcome, now: Outcome) -> Outcome {
         now
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ mod command;
 mod output;
 #[cfg(unix)]
 mod process;
+#[cfg(unix)]
 mod restarts;
 
 pub use command::{InvalidCommand, SpawnCommand};
@@ -84,6 +85,11 @@ impl Spawned {
                 self.phase.clone(),
                 stop.clone(),
             ));
+            #[cfg(not(unix))]
+            self.phase.send_modify(|now| {
+                now.is = Is::CrashLoop;
+                now.reason = Some("engines are run on systems with Unix sockets only".to_owned());
+            });
             stop.drop_guard()
         });
     }

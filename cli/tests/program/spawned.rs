@@ -5,7 +5,10 @@ use super::run::{run, text};
 #[cfg(unix)]
 #[test]
 fn a_replay_runs_the_engine_that_its_target_names() {
-    let target = format!("spawn:{} serve --engine windowed", env!("CARGO_BIN_EXE_contextwire"));
+    let target = format!(
+        "spawn:{} serve --engine windowed",
+        env!("CARGO_BIN_EXE_contextwire")
+    );
     let replayed = run(&["replay", "--target", &target, "--json"]);
     assert!(replayed.status.success(), "{}", text(&replayed.stderr));
     let report: serde_json::Value = serde_json::from_slice(&replayed.stdout).unwrap();
