@@ -21,4 +21,4 @@ CREATE TABLE revision (
 ) STRICT;
 
 -- A file of an older release may have text in pages that are free: its first erasure writes it anew.
-INSERT INTO progress (name, entry) SELECT 'rewrite', 1 WHERE EXISTS (SELECT 1 FROM entry);
+INSERT OR REPLACE INTO progress (name, entry) SELECT 'rewrite', 1 WHERE EXISTS (SELECT 1 FROM entry);

@@ -20,11 +20,10 @@ fn session() -> Option<Vec<Message>> {
         println!("skipped: the recorded session is not at {}", path.display());
         return None;
     };
-    let messages = lines.lines().filter_map(|line| {
-        let entry: Value = serde_json::from_str(line).ok()?;
-        let id = entry.get("id")?.as_str()?.to_owned();
+    let messages = (0..).zip(lines.lines()).filter_map(|(line, text)| {
+        let entry: Value = serde_json::from_str(text).ok()?;
         let payload = entry.get("message")?.to_string();
-        Some(Message::from_payload(payload).with_entry_id(id))
+        Some(Message::from_payload(payload).with_entry_id(format!("m{line}")))
     });
     Some(messages.collect())
 }
