@@ -10,10 +10,14 @@ pub(crate) fn turn_lines(report: &TurnReport) -> String {
         || "no epoch".to_owned(),
         |epoch| format!("epoch {}", short(epoch)),
     );
+    let messages = match report.injected_messages {
+        1 => "1 message".to_owned(),
+        count => format!("{} messages", grouped(count)),
+    };
     let thread = match (report.is_new_thread, report.projected) {
-        (true, true) => format!("new thread with {} messages", report.injected_messages),
+        (true, true) => format!("new thread with {messages}"),
         (true, false) => "new thread".to_owned(),
-        (false, true) => format!("same thread, {} messages sent", report.injected_messages),
+        (false, true) => format!("same thread, {messages} sent"),
         (false, false) => "same thread, nothing sent".to_owned(),
     };
     let tokens = report.tokens.map_or_else(
@@ -56,12 +60,16 @@ pub(crate) fn compaction_line(report: &CompactionReport) -> String {
             .unwrap_or("there was nothing to do");
         return format!("— not compacted by {}: {reason}", report.by);
     }
-    let count = |tokens: Option<u64>| tokens.map_or_else(|| "?".to_owned(), grouped);
+    let count = |tokens: Option<u64>, when| {
+        tokens.map_or_else(String::new, |tokens| {
+            format!(", {} tokens {when}", grouped(tokens))
+        })
+    };
     format!(
-        "— compacted by {}: {} tokens before, {} after",
+        "— compacted by {}{}{}",
         report.by,
-        count(report.tokens_before),
-        count(report.tokens_after)
+        count(report.tokens_before, "before"),
+        count(report.tokens_after, "after")
     )
 }
 
@@ -102,6 +110,14 @@ mod tests {
             compacted_by_codex: true,
             ..report
         };
+        let compaction = CompactionReport {
+            compacted: true,
+            by: "Codex".to_owned(),
+            tokens_after: Some(1200),
+            ..CompactionReport::default()
+        };
+        let line = compaction_line(&compaction);
+        assert_eq!(line, "— compacted by Codex, 1,200 tokens after");
         let text = turn_lines(&failed);
         assert!(text.ends_with("\n— the turn failed: no model"), "{text}");
         assert!(text.contains("begins another"), "{text}");

@@ -16,7 +16,7 @@
 //!     .engine("lossless", Target::unix("/run/user/1000/contextwire/engine.sock"))
 //!     .build()?;
 //! let session = Session::new(SessionId::new("codex:review")?);
-//! let settings = CodexSettings::new(session, "/home/me/.local/share/contextwire/codex/review");
+//! let settings = CodexSettings::new(session, "sessions/review");
 //! let mut codex = CodexHost::open(host, settings).await?;
 //! let turn = codex.turn("What changed since yesterday?").await?;
 //! println!("{} ({}, {} tokens)", turn.answer, turn.reason, turn.context_tokens);

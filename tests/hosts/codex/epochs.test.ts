@@ -128,6 +128,8 @@ test("what the engine adds is a developer's message, sent when it changes", asyn
   await staysInItsThread("turn fourteen");
   await staysInItsThread("turn fifteen");
   assert.equal(shown("ADDITION-ONE"), 1);
+  const sent = host.asked.filter(({ method }) => method === "turn/start").slice(-2);
+  assert.deepEqual(sent.map(({ params }) => params["additionalContext"] !== undefined), [true, false]);
   const holds = model.last.input.find((item) => textOf(item).includes("ADDITION-ONE"));
   assert.equal(holds?.role, "developer");
 });

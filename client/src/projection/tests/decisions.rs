@@ -1,3 +1,5 @@
+//! Which thread a turn goes to, what goes there, and why.
+
 use super::*;
 
 use ProjectionReason as Reason;

@@ -1,3 +1,5 @@
+//! The text of a turn, in the words of the design and within its limits.
+
 use contextwire_engine::Message;
 
 use super::*;

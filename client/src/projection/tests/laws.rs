@@ -1,3 +1,5 @@
+//! What holds for every context and every order of turns.
+
 use contextwire_engine::Message;
 use proptest::prelude::*;
 

@@ -1,3 +1,5 @@
+//! What a native thread may grow to, and what compactions leave of a binding.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Bindings on disk: two phases, successors, and files that are not understood.
+
 use contextwire_engine::{Session, SessionId};
 
 use super::*;
