@@ -83,16 +83,11 @@ test("a commit that fails is brought again until it is taken", async () => {
   assert.equal(new Set(keys).size, 1, "under the same key");
 });
 
-test("a spawn that the engine fails is refused and rolled back", async () => {
-  engine.script = { act: { PrepareSubagentSpawn: { fail: "ENGINE_FAILURE" } } };
-  await gateway.say("spawns", 'go [[tool:sessions_spawn {"task":"child task","label":"child"}]] [[say:tried]]');
-  const result = model.lastWith("go").messages.find((message) => message.role === "tool");
-  assert.match(JSON.stringify(result), /scripted ENGINE_FAILURE/);
-  const resolved = await until("the spawn is resolved", () => engine.of("ResolveSubagentSpawn")[0]);
-  assert.equal(resolved["outcome"], 2, "as rolled back");
-});
-
 test("a spawn is prepared, started and ended at the engine", async () => {
+  await until("the engine is asked again", async () => {
+    await gateway.say("commits", "and on");
+    return (await statusNow()).servedBy === "engine";
+  });
   for (const context of ["isolated", "fork"]) {
     engine.received.length = 0;
     const spawn = JSON.stringify({ task: `child task of ${context}`, label: `child-${context}`, context });
@@ -104,6 +99,16 @@ test("a spawn is prepared, started and ended at the engine", async () => {
     assert.equal(prepared?.["contextMode"], context === "fork" ? 2 : 1);
     assert.deepEqual(engine.of("ResolveSubagentSpawn").map((one) => one["outcome"]), [1], "as started, before its end");
   }
+});
+
+/** The last that the host asks of spawns: it bars the engine from them for the life of its process. */
+test("a spawn that the engine fails is refused and rolled back", async () => {
+  engine.script = { act: { PrepareSubagentSpawn: { fail: "ENGINE_FAILURE" } } };
+  await gateway.say("spawns", 'go [[tool:sessions_spawn {"task":"child task","label":"child"}]] [[say:tried]]');
+  const result = model.lastWith("go").messages.find((message) => message.role === "tool");
+  assert.match(JSON.stringify(result), /scripted ENGINE_FAILURE/);
+  const resolved = await until("the spawn is resolved", () => engine.of("ResolveSubagentSpawn")[0]);
+  assert.equal(resolved["outcome"], 2, "as rolled back");
 });
 
 test("a session that is deleted at the host is erased at the engine", async () => {
