@@ -158,15 +158,19 @@ export class Gateway {
     this.hasCodex = true;
   }
 
-  /** The native program asks for a key, whoever its model is. */
+  /** The native program asks for a key, whoever its model is; and the host looks after what it installed. */
   private codexKeys(): NodeJS.ProcessEnv {
-    return this.options.codex !== true ? {} : { OPENAI_API_KEY: CANARIES.apiKey, CODEX_API_KEY: CANARIES.apiKey };
+    const keys = { OPENAI_API_KEY: CANARIES.apiKey, CODEX_API_KEY: CANARIES.apiKey };
+    return this.options.codex === true ? { ...npmEnvironment(), ...keys } : {};
   }
 
   private writeConfig(): void {
     for (const folder of ["state", "workspace"]) mkdirSync(join(this.home, folder), { recursive: true });
     const config = configOf(this.options, { home: this.home, port: this.port });
-    writeFileSync(join(this.home, "openclaw.json"), JSON.stringify(config, null, 2));
+    const file = join(this.home, "openclaw.json");
+    // What the host writes of itself stays: it takes a file without that for a broken one, and restores an older one.
+    const known = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { meta?: object }) : {};
+    writeFileSync(file, JSON.stringify({ ...config, ...(known.meta === undefined ? {} : { meta: known.meta }) }, null, 2));
   }
 }
 
