@@ -160,7 +160,9 @@ export class Gateway {
 
   private async installCodex(): Promise<void> {
     if (this.options.codex !== true || this.hasCodex) return;
-    this.writeConfig();
+    // A plugin that the configuration names and that is not there, the host installs itself, in a version that is not
+    // published.
+    this.writeConfig({ ...this.options, codex: false });
     const args = ["plugins", "install", CODEX_PLUGIN, "--force", "--accept-capabilities"];
     const env = { ...this.environment(), ...npmEnvironment() };
     const { code, stdout, stderr } = await run(process.execPath, [openclaw(), ...args], env);
@@ -174,9 +176,9 @@ export class Gateway {
     return this.options.codex === true ? { ...npmEnvironment(), ...keys } : {};
   }
 
-  private writeConfig(): void {
+  private writeConfig(options = this.options): void {
     for (const folder of ["state", "workspace"]) mkdirSync(join(this.home, folder), { recursive: true });
-    const config = configOf(this.options, { home: this.home, port: this.port });
+    const config = configOf(options, { home: this.home, port: this.port });
     const file = join(this.home, "openclaw.json");
     // What the host writes of itself stays: it takes a file without that for a broken one, and restores an older one.
     const known = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { meta?: object }) : {};
