@@ -160,6 +160,7 @@ export class Gateway {
 
   private async installCodex(): Promise<void> {
     if (this.options.codex !== true || this.hasCodex) return;
+    this.port = await freePort();
     // A plugin that the configuration names and that is not there, the host installs itself, in a version that is not
     // published.
     this.writeConfig({ ...this.options, codex: false });
