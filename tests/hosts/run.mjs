@@ -60,8 +60,12 @@ function install(name) {
     if (problem !== undefined) {
       throw new Error(`${what} could not be installed from the npm registry, see above; CONTEXTWIRE_SKIP_HOSTS=1 leaves the real hosts out`);
     }
-    // Somebody else may have been quicker; theirs is the same.
-    if (!existsSync(folder)) renameSync(partial, folder);
+    try {
+      renameSync(partial, folder);
+    } catch (error) {
+      // Somebody else may have been quicker; theirs is the same.
+      if (!existsSync(folder)) throw error;
+    }
     return folder;
   } finally {
     rmSync(partial, { recursive: true, force: true });

@@ -23,14 +23,11 @@ interface Status {
   outbox: { waiting: number; aside: number };
 }
 
-/** JSON has no big integers. */
-const plain = (_key: string, value: unknown): unknown => (typeof value === "bigint" ? Number(value) : value);
-
 const statusNow = (): Promise<Status> => gateway.call<Status>("contextwire.status");
 
 before(async () => {
   await engine.start();
-  gateway = new Gateway({ folder, modelPort: await model.listen(), plugin: { target: engine.target, eraseDeleted: true } });
+  gateway = new Gateway({ folder, modelPort: await model.listen(), plugin: { target: engine.target } });
   await gateway.start();
 });
 
@@ -90,34 +87,6 @@ test("a spawn that the engine fails is refused and rolled back", async () => {
   assert.match(JSON.stringify(result), /scripted ENGINE_FAILURE/);
   const resolved = await until("the spawn is resolved", () => engine.of("ResolveSubagentSpawn")[0]);
   assert.equal(resolved["outcome"], 2, "as rolled back");
-});
-
-test("a spawn is prepared, started and ended at the engine", async () => {
-  for (const context of ["isolated", "fork"]) {
-    engine.received.length = 0;
-    const spawn = JSON.stringify({ task: `child task of ${context}`, label: `child-${context}`, context });
-    await gateway.say(`ends-${context}`, "hello");
-    await gateway.say(`ends-${context}`, `go [[tool:sessions_spawn ${spawn}]] [[say:spawned]]`);
-    const ended = await until("the child's end is told", () => engine.of("EndSubagent")[0]);
-    const prepared = engine.of("PrepareSubagentSpawn")[0];
-    assert.equal(prepared?.["childSessionKey"], ended["childSessionKey"]);
-    assert.equal(prepared?.["contextMode"], context === "fork" ? 2 : 1);
-    assert.deepEqual(engine.of("ResolveSubagentSpawn").map((one) => one["outcome"]), [1], "as started, before its end");
-  }
-});
-
-test("a session that is deleted at the host is erased at the engine", async () => {
-  await gateway.say("gone", "one");
-  await gateway.say("commits", "two");
-  const commits = await until("the turn was committed", () => engine.of("CommitTurn").findLast((one) => JSON.stringify(one, plain).includes("agent:main:gone")));
-  const session = (commits["call"] as { session: { sessionId: string } }).session.sessionId;
-  engine.received.length = 0;
-  const { code, stderr, stdout } = await gateway.command(["sessions", "delete", "agent:main:gone", "--yes", "--json"]);
-  assert.equal(code, 0, stderr + stdout);
-  const erased = await until("it is erased", () => engine.of("EraseSession")[0]);
-  assert.equal(erased["sessionId"], session);
-  await until("the outbox is empty", async () => (await statusNow()).outbox.waiting === 0);
-  assert.equal(engine.of("EraseSession").length, 1, "and no other one");
 });
 
 test("an older, strict engine in its place gets what it knows, and the newer one catches up", async () => {

@@ -20,6 +20,7 @@ const PATIENT = ["--timeout", "300000"];
 /** What a command says when the gateway was too busy to take its call. */
 const UNREACHED = /Gateway not reachable|connection closed|gateway timeout|handshake/i;
 const COMMAND_TRIES = 4;
+const START_TRIES = 3;
 
 /** Settings of one gateway. */
 export interface GatewayOptions {
@@ -61,18 +62,27 @@ export class Gateway {
   }
 
   async start(): Promise<void> {
-    this.port = await freePort();
     await this.installCodex();
+    for (let tried = 1; !(await this.comesUp()); tried += 1) {
+      if (tried === START_TRIES) throw new Error(`the gateway ended ${tried} times at its start:\n${this.log.slice(-4000)}`);
+    }
+  }
+
+  /** False when the host gave up by itself: its start has short limits of its own, which a busy machine breaks. */
+  private async comesUp(): Promise<boolean> {
+    this.port = await freePort();
     this.writeConfig();
     const log = join(this.options.folder, "gateway.log");
     const before = existsSync(log) ? this.log.length : 0;
-    this.process = new Beside(process.execPath, [openclaw(), "gateway", "run"], { ...this.environment(), ...this.codexKeys(), ...this.options.env }, log);
-    await until("the gateway is ready", async () => {
-      if (this.process?.isRunning === false) throw new Error(`the gateway ended:\n${this.log.slice(-4000)}`);
+    const started = new Beside(process.execPath, [openclaw(), "gateway", "run"], { ...this.environment(), ...this.codexKeys(), ...this.options.env }, log);
+    this.process = started;
+    const how = await until("the gateway is ready", async () => {
+      if (!started.isRunning) return "ended";
       const health = await fetch(`http://127.0.0.1:${this.port}/healthz`).catch(() => undefined);
       // It answers before it has loaded what a turn needs.
-      return health?.ok === true && this.log.slice(before).includes("[gateway] ready");
+      return health?.ok === true && this.log.slice(before).includes("[gateway] ready") && "ready";
     }, 600_000);
+    return how === "ready";
   }
 
   async stop(signal?: NodeJS.Signals): Promise<void> {
@@ -150,7 +160,10 @@ export class Gateway {
 
   private async installCodex(): Promise<void> {
     if (this.options.codex !== true || this.hasCodex) return;
-    this.writeConfig();
+    this.port = await freePort();
+    // A plugin that the configuration names and that is not there, the host installs itself, in a version that is not
+    // published.
+    this.writeConfig({ ...this.options, codex: false });
     const args = ["plugins", "install", CODEX_PLUGIN, "--force", "--accept-capabilities"];
     const env = { ...this.environment(), ...npmEnvironment() };
     const { code, stdout, stderr } = await run(process.execPath, [openclaw(), ...args], env);
@@ -158,15 +171,19 @@ export class Gateway {
     this.hasCodex = true;
   }
 
-  /** The native program asks for a key, whoever its model is. */
+  /** The native program asks for a key, whoever its model is; and the host looks after what it installed. */
   private codexKeys(): NodeJS.ProcessEnv {
-    return this.options.codex !== true ? {} : { OPENAI_API_KEY: CANARIES.apiKey, CODEX_API_KEY: CANARIES.apiKey };
+    const keys = { OPENAI_API_KEY: CANARIES.apiKey, CODEX_API_KEY: CANARIES.apiKey };
+    return this.options.codex === true ? { ...npmEnvironment(), ...keys } : {};
   }
 
-  private writeConfig(): void {
+  private writeConfig(options = this.options): void {
     for (const folder of ["state", "workspace"]) mkdirSync(join(this.home, folder), { recursive: true });
-    const config = configOf(this.options, { home: this.home, port: this.port });
-    writeFileSync(join(this.home, "openclaw.json"), JSON.stringify(config, null, 2));
+    const config = configOf(options, { home: this.home, port: this.port });
+    const file = join(this.home, "openclaw.json");
+    // What the host writes of itself stays: it takes a file without that for a broken one, and restores an older one.
+    const known = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { meta?: object }) : {};
+    writeFileSync(file, JSON.stringify({ ...config, ...(known.meta === undefined ? {} : { meta: known.meta }) }, null, 2));
   }
 }
 

@@ -154,7 +154,9 @@ function sinceLastAnswer(messages: ChatMessage[]): { directives: Directive[]; re
     if (message?.role === "tool") results += 1;
     from -= 1;
   }
-  const text = messages.slice(from).filter((message) => message.role === "user").map(textOf).join("\n");
+  const said = messages.slice(from).filter((message) => message.role === "user").map(textOf).join("\n");
+  // On Codex the host quotes what was said before in front of what is asked.
+  const text = said.slice(Math.max(0, said.lastIndexOf("Current user request:")));
   return { directives: directivesOf(text), results };
 }
 

@@ -39,7 +39,7 @@ export class Beside {
     if (!this.isRunning) return;
     const gone = once(this.child, "exit");
     this.child.kill(signal);
-    const guard = setTimeout(() => this.child.kill("SIGKILL"), 20_000);
+    const guard = setTimeout(() => this.child.kill("SIGKILL"), 120_000);
     await gone;
     clearTimeout(guard);
   }
