@@ -34,6 +34,10 @@ const ARROWS: &[(&str, Knows)] = &[
         "contextwire-client",
         Knows::Only(&["contextwire-engine", "contextwire-proto"]),
     ),
+    (
+        "contextwire-conformance",
+        Knows::Only(&["contextwire-proto"]),
+    ),
     ("contextwire", Knows::All),
     ("contextwire-tests", Knows::All),
     ("xtask", Knows::Only(&[])),
