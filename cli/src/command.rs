@@ -6,6 +6,7 @@ pub mod bench;
 pub mod call;
 pub mod completions;
 pub mod config;
+pub mod conformance;
 pub mod describe;
 pub mod doctor;
 pub mod explain;

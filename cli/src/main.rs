@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use contextwire::command::{
-    assemble_at, audit, bench, call, completions, config, describe, doctor, explain, generate, man,
-    replay, serve, session, sessions, show, status, tokens,
+    assemble_at, audit, bench, call, completions, config, conformance, describe, doctor, explain,
+    generate, man, replay, serve, session, sessions, show, status, tokens,
 };
 use contextwire::output;
 
@@ -29,6 +29,7 @@ enum Command {
     Audit(audit::AuditArgs),
     Doctor(doctor::DoctorArgs),
     Config(config::ConfigCommandArgs),
+    Conformance(conformance::ConformanceArgs),
     Session(session::SessionArgs),
     Tokens(tokens::TokensArgs),
     Sessions(sessions::SessionsArgs),
@@ -52,6 +53,7 @@ async fn main() -> ExitCode {
         Command::Audit(args) => audit::run(&args).await,
         Command::Doctor(args) => doctor::run(args).await,
         Command::Config(args) => config::run(&args),
+        Command::Conformance(args) => conformance::run(args).await,
         Command::Session(args) => session::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Tokens(args) => tokens::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sessions(args) => sessions::run(&args).map(|()| ExitCode::SUCCESS),

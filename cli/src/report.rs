@@ -6,6 +6,7 @@
 mod audit;
 mod bench;
 mod config;
+mod conformance;
 mod conversion;
 mod describe;
 mod doctor;
@@ -24,6 +25,7 @@ mod tokens;
 pub use audit::{AuditFinding, AuditReport};
 pub use bench::{BenchReport, BenchRow};
 pub use config::{ConfigReport, ConfigValue};
+pub use conformance::{ConformanceChecks, ConformanceMatrix, ConformanceRun};
 pub use conversion::ConversionReport;
 pub use describe::{Describe, HostRequirement, Limits};
 pub use doctor::{DoctorReport, Finding, Severity};
