@@ -21,6 +21,8 @@ mod compaction;
 #[cfg(test)]
 mod compute;
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod drain;
 #[cfg(test)]
 mod errors;

@@ -7,6 +7,7 @@ pub mod call;
 pub mod codex_run;
 pub mod completions;
 pub mod config;
+pub mod conformance;
 pub mod describe;
 pub mod doctor;
 pub mod erase;

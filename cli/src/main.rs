@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use contextwire::command::{
-    assemble_at, audit, bench, call, codex_run, completions, config, describe, doctor, erase, explain,
-    generate, man, outbox, pin, replay, serve, session, sessions, show, stats, status, tokens,
+    assemble_at, audit, bench, call, codex_run, completions, config, conformance, describe, doctor,
+    erase, explain, generate, man, outbox, pin, replay, serve, session, sessions, show, stats,
+    status, tokens,
 };
 use contextwire::output;
 
@@ -30,6 +31,7 @@ enum Command {
     Audit(audit::AuditArgs),
     Doctor(doctor::DoctorArgs),
     Config(config::ConfigCommandArgs),
+    Conformance(conformance::ConformanceArgs),
     Session(session::SessionArgs),
     Tokens(tokens::TokensArgs),
     Sessions(sessions::SessionsArgs),
@@ -58,6 +60,7 @@ async fn main() -> ExitCode {
         Command::Audit(args) => audit::run(&args).await,
         Command::Doctor(args) => doctor::run(args).await,
         Command::Config(args) => config::run(&args),
+        Command::Conformance(args) => conformance::run(args).await,
         Command::Session(args) => session::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Tokens(args) => tokens::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Sessions(args) => sessions::run(&args).await.map(|()| ExitCode::SUCCESS),

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use contextwire_client::{CallError, FailureClass};
+use contextwire_conformance::engine::Unreachable;
 
 use crate::config::ConfigErrors;
 use crate::report::Surface;
@@ -61,6 +62,9 @@ pub fn surface() -> Surface {
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     if error.downcast_ref::<ConfigErrors>().is_some() {
         return WRONG_CONFIGURATION;
+    }
+    if error.chain().any(|cause| cause.is::<Unreachable>()) {
+        return 4;
     }
     let call = error
         .chain()

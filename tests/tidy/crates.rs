@@ -35,6 +35,10 @@ const ARROWS: &[(&str, Knows)] = &[
         Knows::Only(&["contextwire-engine", "contextwire-proto"]),
     ),
     ("contextwire-codex", Knows::Only(&["contextwire-client"])),
+    (
+        "contextwire-conformance",
+        Knows::Only(&["contextwire-proto"]),
+    ),
     ("contextwire", Knows::All),
     ("contextwire-tests", Knows::All),
     ("xtask", Knows::Only(&[])),

@@ -1,12 +1,13 @@
 //! `contextwire serve`: an engine service, until Ctrl-C or SIGTERM.
 
-#[cfg(not(unix))]
 use std::net::SocketAddr;
 #[cfg(unix)]
 use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use contextwire_conformance::mutant::{self, Front, Mutant};
+use contextwire_conformance::target::Address;
 use contextwire_engine::tokens::{self, ModelFamily};
 use contextwire_server::{Listen, Server};
 
@@ -25,6 +26,16 @@ pub struct ServeArgs {
     /// What wins over it.
     #[command(flatten)]
     pub flags: ServeFlags,
+    /// Breaks one rule on purpose; for those who check the checks of `contextwire conformance`.
+    #[arg(long, value_name = "NAME", hide = true, value_parser = mutant)]
+    pub mutant: Option<&'static Mutant>,
+}
+
+fn mutant(name: &str) -> Result<&'static Mutant, String> {
+    mutant::find(name).ok_or_else(|| {
+        let names: Vec<_> = mutant::all().map(|mutant| mutant.name).collect();
+        format!("no mutant has this name: {}", names.join(", "))
+    })
 }
 
 /// Runs the service.
@@ -45,6 +56,9 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     let mut server = Server::new(built.engine).options(config.server.options.clone());
     if let Some(admin) = built.admin {
         server = server.admin(admin);
+    }
+    if let Some(mutant) = args.mutant {
+        return serve_mutant(server, mutant, config.server.listen).await;
     }
     for address in addresses(&config.server)? {
         server = server.listen(address);
@@ -72,6 +86,32 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
         );
     }
     bound.run(contextwire_server::stop_signal()).await?;
+    Ok(())
+}
+
+/// Serves the engine at an address of its own, and before it what makes the mutant of it.
+async fn serve_mutant(
+    server: Server,
+    mutant: &Mutant,
+    listen: Option<SocketAddr>,
+) -> anyhow::Result<()> {
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    let bound = server.listen(Listen::Tcp(any)).bind().await?;
+    let engine = bound.addresses().first().map(ToString::to_string);
+    let engine = engine.context("the engine listens nowhere")?;
+    let channel = engine.parse::<Address>()?.channel()?;
+    let front = Front::new(channel, mutant.change);
+    let (address, serving) = front.serve(listen.unwrap_or(any)).await?;
+    output::line(format_args!("listening on http://{address}"));
+    tracing::warn!(
+        mutant = mutant.name,
+        fault = mutant.fault,
+        "this engine is broken on purpose"
+    );
+    tokio::select! {
+        ended = serving => ended?,
+        ended = bound.run(contextwire_server::stop_signal()) => ended?,
+    }
     Ok(())
 }
 

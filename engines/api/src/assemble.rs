@@ -147,13 +147,19 @@ impl Assemble {
     /// A context with its estimate, counted for the model that will read it.
     ///
     /// The shortest way for an engine to answer; the estimate is cached per message, so only new
-    /// messages cost time.
+    /// messages cost time. An estimate above the request's token budget says so by its authority:
+    /// a host would take it for a list that fits otherwise.
     pub fn reply(&self, messages: Assembled) -> AssembleOutcome {
         let family = ModelFamily::of_model(self.model.as_deref());
         let estimate = |message| u64::from(tokens::estimate_message(family, message));
+        let estimated_tokens = messages.messages(&self.transcript).map(estimate).sum();
+        let is_over = self
+            .token_budget
+            .is_some_and(|budget| estimated_tokens > budget.get());
         AssembleOutcome::Messages(AssembleReply {
-            estimated_tokens: messages.messages(&self.transcript).map(estimate).sum(),
+            estimated_tokens,
             messages,
+            prompt_authority: is_over.then_some(PromptAuthority::PreassemblyMayOverflow),
             ..AssembleReply::default()
         })
     }
