@@ -1,6 +1,6 @@
 //! Spawns from the wish to the end, with engines that store.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use contextwire_client::outbox::{Addressee, Outbox, OutboxOptions};
 use contextwire_client::spawn::{
@@ -28,9 +28,11 @@ struct Desk {
 }
 
 impl Desk {
-    async fn of<E: ContextEngine>(open: impl FnOnce(PathBuf) -> E) -> Self {
+    async fn of<E: ContextEngine>(open: impl FnOnce(&Path) -> E) -> Self {
         let (folder, place) = (tempfile::tempdir().unwrap(), Place::new());
-        let running = place.serve(open(folder.path().join("store.sqlite3"))).await;
+        let running = place
+            .serve(open(&folder.path().join("store.sqlite3")))
+            .await;
         let client = client(&place);
         let subagents = Subagents::new(&client, &outbox(&folder));
         Self {
@@ -86,12 +88,12 @@ impl Desk {
     }
 }
 
-fn ledger(path: PathBuf) -> LedgerEngine {
-    LedgerEngine::open(&path, LedgerOptions::default()).unwrap()
+fn ledger(path: &Path) -> LedgerEngine {
+    LedgerEngine::open(path, LedgerOptions::default()).unwrap()
 }
 
-fn lossless(path: PathBuf) -> LosslessEngine {
-    LosslessEngine::open(&path, LosslessOptions::default()).unwrap()
+fn lossless(path: &Path) -> LosslessEngine {
+    LosslessEngine::open(path, LosslessOptions::default()).unwrap()
 }
 
 fn client(place: &Place) -> EngineClient {
@@ -143,7 +145,7 @@ async fn a_settlement_waits_while_the_engine_is_away_and_arrives_once_it_is_back
     assert!(spawn.roll_back().await);
     assert_eq!(desk.deliver().await, 0);
     assert_eq!(desk.stages(), [Stage::Open]);
-    let again = ledger(desk.folder.path().join("store.sqlite3"));
+    let again = ledger(&desk.folder.path().join("store.sqlite3"));
     desk.running = Some(desk.place.serve(again).await);
     // The next process of the host, whose breaker knows nothing.
     let desk = desk.restart();
