@@ -84,9 +84,10 @@ fn mask_field(found: &Captures<'_>) -> String {
     let open = [group("open"), group("nested")].concat();
     let single = group("single").trim_matches('\'');
     let value = [group("double"), group("inner"), single, bare].concat();
-    let is_plain = PLAIN.iter().any(|plain| value.eq_ignore_ascii_case(plain));
+    let is_masked = bare.ends_with(MASK.trim_end_matches(']'));
+    let is_plain = is_masked || PLAIN.iter().any(|plain| value.eq_ignore_ascii_case(plain));
     // An expression of source code is not the value of anything.
-    let is_code = !bare.is_empty() && bare.contains(['(', '<', '&', '$', '{', '[']);
+    let is_code = bare.starts_with(['$', '<', '[', '{', '&']) || bare.contains('(');
     if is_plain || is_code {
         return found.get(0).map_or("", |all| all.as_str()).to_owned();
     }
@@ -117,13 +118,15 @@ mod tests {
                 r#"{"access_token":"[redacted]","x":"y"}"#,
             ),
             (r"API_KEY=abcdef", "API_KEY=[redacted]"),
+            ("Authorization: Basic YWJj", "Authorization: [redacted]"),
+            ("DB_PASSWORD=pa$$w0rd", "DB_PASSWORD=[redacted]"),
             (
                 "client_secret: 'a b c' # x",
                 "client_secret: '[redacted]' # x",
             ),
             (
                 "Authorization: Bearer abc.def-123",
-                "Authorization: [redacted]",
+                "Authorization: Bearer [redacted]",
             ),
             (
                 "curl -H 'x: bearer abcdefgh1234'",
@@ -150,6 +153,7 @@ mod tests {
         for text in [
             r#"{"max_tokens": 500, "totalTokens": 12}"#,
             "let token = next_token(input);",
+            "token: ${{ secrets.TOKEN }}",
             r#"{"token": null, "password": ""}"#,
             "the token is in the vault",
             "https://example.org:8080/a@b",
