@@ -3,19 +3,15 @@
 //! [`Host`] has engines in a slot and everything around them; [`EngineClient`] is one engine.
 //!
 //! ```no_run
-//! use contextwire_client::engine::{Assemble, Message, Session, SessionId, Transcript};
+//! use contextwire_client::engine::{Assemble, Session, SessionId};
 //! use contextwire_client::{Host, Target};
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-//! let host = Host::builder()
-//!     .engine("lossless", Target::unix("/run/user/1000/contextwire/engine.sock"))
-//!     .build()?;
+//! let engine = Target::unix("/run/user/1000/contextwire/engine.sock");
+//! let host = Host::builder().engine("lossless", engine).build()?;
 //! let session = Session::new(SessionId::new("main")?);
-//! let hello = Message::from_payload(r#"{"role":"user","content":"hello"}"#);
-//! let transcript: Transcript = [hello].into_iter().collect();
-//! let request = Assemble { transcript, ..Assemble::default() };
 //! // Dead, slow or wrong, the engine cannot take this turn: somebody answers, and says so.
-//! let served = host.assemble(&session, request).await?;
+//! let served = host.assemble(&session, Assemble::default()).await?;
 //! println!("served by {}", served.by);
 //! # Ok(())
 //! # }
