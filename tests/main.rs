@@ -66,7 +66,8 @@ mod session;
 mod several;
 #[cfg(test)]
 mod sizes;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod spawned;
 #[cfg(test)]
 mod stalled;

@@ -138,7 +138,7 @@ async fn r3_6_when_its_endpoint_dies_a_session_costs_one_list_and_no_call() {
             tokio::task::yield_now().await;
         }
     };
-    soon(comes_home).await;
+    soon(Box::pin(comes_home)).await;
     assert_eq!(several.engines[home].seen()[1], transcript(43));
 }
 

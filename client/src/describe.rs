@@ -1,20 +1,20 @@
 //! Layer: an engine is described before its first hook and again after a loss (PROTOCOL 1).
 
+mod asking;
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use contextwire_engine::Hook;
 use contextwire_proto::handshake::{EngineDescription, HostDescription, Limits};
-use contextwire_proto::omit::Omission;
 use contextwire_proto::{limits, schema, v1};
 use futures_util::future::{BoxFuture, select_ok};
-use prost::Message as _;
 use tokio::time::{Instant, timeout, timeout_at};
 use tower::{Layer, Service};
 
 use crate::call::{Answer, Call};
-use crate::classify::{classify, complaint};
+use crate::classify::complaint;
 use crate::compat::Adaptation;
 use crate::connect::Stub;
 use crate::error::{CallError, FailureClass};
@@ -25,6 +25,8 @@ use crate::quarantine::Bar;
 use crate::request::EngineRequest;
 use crate::requirements::{HostProfile, operation};
 use crate::target::Target;
+
+use asking::{of_first_minor, send};
 
 /// A call and the engine that it goes to.
 #[derive(Clone, Debug)]
@@ -305,60 +307,9 @@ impl Acquaintance {
     }
 }
 
-#[cfg(test)]
-impl Acquaintance {
-    /// One whose engine nobody will ever find.
-    pub(crate) fn of_nobody() -> Arc<Self> {
-        Self::with_quarantine(crate::options::QuarantineOptions {
-            list: crate::quarantine::Quarantines::new(),
-            ..<_>::default()
-        })
-    }
-
-    /// The same, barred in this way.
-    pub(crate) fn with_quarantine(quarantine: crate::options::QuarantineOptions) -> Arc<Self> {
-        let target = "unix:/nobody/listens/here".parse().unwrap();
-        let stub = crate::connect::stub(&target, 1 << 20).unwrap();
-        let options = ClientOptions {
-            engine_id: Some("scripted".to_owned()),
-            owner: Some("plugin:scripted".to_owned()),
-            quarantine,
-            ..ClientOptions::default()
-        };
-        Arc::new(Self::new(stub, &target, &options))
-    }
-
-    /// As if the engine had said so.
-    pub(crate) fn learn(&self, engine: EngineDescription) {
-        let engine = Arc::new(engine);
-        *self.last.lock().unwrap() = Some(Arc::clone(&engine));
-        *self.lock() = Some((engine, None));
-    }
-}
-
-async fn send(
-    stub: &Stub,
-    request: v1::DescribeRequest,
-    share_ends: Instant,
-) -> Result<v1::DescribeResponse, CallError> {
-    let answer = stub.clone().describe(request).await;
-    Ok(answer
-        .map_err(|status| classify(status, share_ends))?
-        .into_inner())
-}
-
 /// Whether the engine has a method: named in its description, and no newer than its minor.
 fn has(engine: &EngineDescription, hook: Hook) -> bool {
     engine.info.methods.contains(&hook) && schema::method_since(hook) <= engine.protocol.minor
-}
-
-/// What an engine of the first minor knows of the request.
-fn of_first_minor(request: &v1::DescribeRequest) -> Result<v1::DescribeRequest, CallError> {
-    let newer = schema::newer_than(Hook::Describe, 0);
-    let omission = Omission::of(Hook::Describe, newer.iter().map(|it| it.path.as_str()));
-    let old = omission.apply(&request.encode_to_vec());
-    let old = old.and_then(|old| v1::DescribeRequest::decode(&*old));
-    old.map_err(|fault| CallError::Unsupported(fault.to_string()))
 }
 
 /// Refuses an engine that this host cannot work with (HOST-SEMANTICS 3.2, BR-171).
@@ -443,40 +394,4 @@ where
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::script::description;
-
-    #[test]
-    fn a_method_that_is_newer_than_the_engines_minor_is_absent_whatever_it_lists() {
-        let mut engine = description();
-        for (minor, has_maintain, has_commit) in
-            [(0, false, false), (2, true, false), (3, true, true)]
-        {
-            engine.protocol.minor = minor;
-            assert!(has(&engine, Hook::Assemble));
-            assert_eq!(has(&engine, Hook::Maintain), has_maintain, "{minor}");
-            assert_eq!(has(&engine, Hook::CommitTurn), has_commit, "{minor}");
-        }
-        engine.info.methods.retain(|hook| *hook != Hook::Maintain);
-        assert!(!has(&engine, Hook::Maintain));
-    }
-
-    #[test]
-    fn r5_5_the_first_minor_knows_all_of_the_request_but_the_settings_versions() {
-        let request = v1::DescribeRequest::from(HostDescription {
-            id: "host".to_owned(),
-            runtime_settings_versions: vec![1],
-            limits: Limits {
-                max_message_bytes: Some(9),
-                ..Limits::default()
-            },
-            ..HostDescription::default()
-        });
-        let expected = v1::DescribeRequest {
-            runtime_settings_versions: Vec::new(),
-            ..request.clone()
-        };
-        assert_eq!(of_first_minor(&request).unwrap(), expected);
-    }
-}
+mod tests;

@@ -91,5 +91,5 @@ async fn child_that_runs_an_engine() {
     let client = EngineClient::new(&Target::spawn(engine(&folder))).unwrap();
     super::until(|| super::process(&client).state == "ready").await;
     println!("{READY}{}", super::process(&client).pid.unwrap());
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
