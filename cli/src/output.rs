@@ -63,7 +63,7 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
     if error.downcast_ref::<ConfigErrors>().is_some() {
         return WRONG_CONFIGURATION;
     }
-    if error.chain().any(|cause| cause.is::<Unreachable>()) {
+    if error.is::<Unreachable>() {
         return 4;
     }
     let call = error

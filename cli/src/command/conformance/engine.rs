@@ -34,7 +34,7 @@ pub(super) struct EngineArgs {
     /// Prints JSON, or writes it to this file.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
-    /// Writes a JUnit report to this file.
+    /// Writes a report for build servers to this file, in the XML of `junit`.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     /// Runs this check alone.
