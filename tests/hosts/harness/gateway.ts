@@ -37,6 +37,14 @@ export interface GatewayOptions {
   env?: Record<string, string>;
 }
 
+/** What the host says of a compaction. */
+export interface Compacted {
+  ok?: boolean;
+  compacted?: boolean;
+  reason?: string;
+  error?: string;
+}
+
 /** The gateway. */
 export class Gateway {
   readonly home: string;
@@ -104,9 +112,13 @@ export class Gateway {
     return this.call("chat.send", { sessionKey: key(session), message, idempotencyKey: `k${this.keys}` });
   }
 
-  async compact(session: string): Promise<{ ok?: boolean; compacted?: boolean; reason?: string }> {
-    const { stdout, stderr } = await this.command(["sessions", "compact", key(session), "--json", ...PATIENT]);
-    return JSON.parse(stdout === "" ? stderr : stdout) as object;
+  /** Compacts a session, once no run of it goes on any more: the host refuses it until then, and says so. */
+  async compact(session: string): Promise<Compacted> {
+    return until(`a compaction of ${session}`, async () => {
+      const { stdout, stderr } = await this.command(["sessions", "compact", key(session), "--json", ...PATIENT]);
+      const done = JSON.parse(stdout === "" ? stderr : stdout) as Compacted;
+      return done.error?.includes("has an active run") !== true && done;
+    });
   }
 
   /** Calls a method of the gateway. */
