@@ -1,6 +1,7 @@
 //! The engine: hooks over a store of rows.
 
 mod assemble;
+mod bodies;
 mod compact;
 mod fork;
 pub(crate) mod held;

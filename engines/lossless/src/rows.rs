@@ -159,6 +159,17 @@ pub trait Rows: LogRows + Ledger {
     /// The store's.
     fn messages(&self, session: i64, span: Span) -> Outcome<Vec<(u64, Message)>>;
 
+    /// The same, but no more than so many bytes of payloads; the first in any case.
+    ///
+    /// # Errors
+    /// The store's.
+    fn messages_within(
+        &self,
+        session: i64,
+        span: Span,
+        bytes: usize,
+    ) -> Outcome<Vec<(u64, Message)>>;
+
     /// Entries of the log whose body or place another body had before, each with the digest of what
     /// it is now.
     ///

@@ -6,9 +6,9 @@ use contextwire_engine::Message;
 use contextwire_legacy::{neutral, render_message};
 use contextwire_windowed::form::Heartbeat;
 
-use super::draft::Draft;
+use super::bodies::Piece;
 use super::identifier::Identifiers;
-use super::work::{Of, Work};
+use super::work::Of;
 use crate::entry::{self, Entry};
 use crate::node::SummaryNode;
 
@@ -36,17 +36,14 @@ pub(crate) struct Material {
 
 impl Material {
     /// The material of some work in at most about so many characters: long texts lose their middle.
-    pub(crate) fn of(draft: &Draft<'_>, work: &Work, max_chars: usize) -> Self {
-        match &work.of {
-            Of::Entries => Self::of_entries(draft, work, max_chars),
+    pub(crate) fn of(piece: &Piece<'_>, max_chars: usize) -> Self {
+        match &piece.work.of {
+            Of::Entries => Self::of_entries(piece.entries.clone(), max_chars),
             Of::Nodes(nodes) => Self::of_nodes(nodes, max_chars),
         }
     }
 
-    fn of_entries(draft: &Draft<'_>, work: &Work, max_chars: usize) -> Self {
-        let places = work.span.places();
-        let entries = places.filter_map(|place| Some((place, draft.snapshot.log.entry(place)?)));
-        let entries: Vec<_> = entries.collect();
+    fn of_entries(entries: Vec<(u64, Arc<Entry>)>, max_chars: usize) -> Self {
         let mut times = None;
         for (_, entry) in &entries {
             if let Some(time) = entry.message().timestamp_ms() {

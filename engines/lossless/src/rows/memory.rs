@@ -160,6 +160,24 @@ impl Rows for PlannedRows {
             .collect())
     }
 
+    fn messages_within(
+        &self,
+        session: i64,
+        span: Span,
+        bytes: usize,
+    ) -> Outcome<Vec<(u64, Message)>> {
+        let mut left = bytes;
+        let mut messages = self.messages(session, span)?;
+        let fitting = messages.iter().take_while(|(_, message)| {
+            let fits = message.payload().len() <= left;
+            left = left.saturating_sub(message.payload().len());
+            fits
+        });
+        let count = fitting.count().max(1);
+        messages.truncate(count);
+        Ok(messages)
+    }
+
     fn corrections(&self, session: i64) -> Outcome<Vec<(u64, Digest)>> {
         let retired = self.base.history(session);
         let log = (0u64..).zip(self.base.log(session));

@@ -87,6 +87,15 @@ impl Rows for Tx {
     }
 
     fn messages(&self, session: i64, span: Span) -> Outcome<Vec<(u64, Message)>> {
+        self.messages_within(session, span, usize::MAX)
+    }
+
+    fn messages_within(
+        &self,
+        session: i64,
+        span: Span,
+        bytes: usize,
+    ) -> Outcome<Vec<(u64, Message)>> {
         let sql = format!(
             "SELECT place, tokens, {MESSAGE_COLUMNS} FROM entry
              WHERE session = ?1 AND place >= ?2 AND place < ?3 ORDER BY place"
@@ -94,7 +103,17 @@ impl Rows for Tx {
         let read = || -> rusqlite::Result<Vec<(u64, Message)>> {
             let mut query = self.connection().prepare_cached(&sql)?;
             let values = params![session, bounded(span.start), bounded(span.end)];
-            query.query_map(values, counted)?.collect()
+            let (mut messages, mut left) = (Vec::new(), bytes);
+            for read in query.query_map(values, counted)? {
+                let (place, message) = read?;
+                let size = message.payload().len();
+                if size > left && !messages.is_empty() {
+                    break;
+                }
+                left = left.saturating_sub(size);
+                messages.push((place, message));
+            }
+            Ok(messages)
         };
         Ok(read().map_err(SqlError)?)
     }

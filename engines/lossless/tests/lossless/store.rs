@@ -40,6 +40,7 @@ suite! {
     a_fork_is_seen_until_its_spawn_is_rolled_back,
     the_index_lags_and_says_so,
     corrections_are_named_with_what_they_are_now,
+    bodies_are_read_in_pieces_of_so_many_bytes,
 }
 
 /// Puts a log into session `s`.
@@ -349,4 +350,20 @@ async fn corrections_are_named_with_what_they_are_now<S: Store<Rows: Rows>>(stor
     fill(&store, entries.clone()).await;
     let one = store.read(move |rows| rows.corrections(session));
     assert_eq!(one.await.unwrap(), [(1, entries[1].digest())]);
+}
+
+async fn bodies_are_read_in_pieces_of_so_many_bytes<S: Store<Rows: Rows>>(store: S) {
+    let entries = long(6, 100);
+    let sizes: Vec<usize> = entries.iter().map(|entry| entry.payload().len()).collect();
+    let session = fill(&store, entries.clone()).await.id;
+    let read = |start, bytes| {
+        store.read(move |rows| rows.messages_within(session, Span::new(start, 6), bytes))
+    };
+    let two = read(1, sizes[1] + sizes[2]).await.unwrap();
+    let two: Vec<u64> = two.into_iter().map(|(place, _)| place).collect();
+    assert_eq!(two, [1, 2]);
+    // One that is larger than that comes alone, so that whoever reads on gets to the end.
+    assert_eq!(read(3, 1).await.unwrap(), [(3, entries[3].clone())]);
+    assert_eq!(read(6, 1).await.unwrap(), []);
+    assert_eq!(read(0, usize::MAX).await.unwrap().len(), 6);
 }
