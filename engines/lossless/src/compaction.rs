@@ -37,6 +37,7 @@ pub use prompt::PROMPT_VERSION;
 pub use settings::Settings;
 pub use sink::{Sink, SinkError, Stored};
 
+use crate::redact::Redaction;
 use crate::snapshot::Snapshot;
 use aim::Aim;
 use bodies::{Piece, Room};
@@ -63,6 +64,8 @@ pub struct Compaction<'a> {
     pub settings: &'a Settings,
     /// Who writes.
     pub summarizer: &'a dyn Summarizer,
+    /// What is masked for it, and in what it writes.
+    pub redaction: &'a Redaction,
     /// Whether that one may be asked; shared by all sessions that ask it.
     pub breaker: &'a Breaker,
     /// Where the results go.
@@ -95,6 +98,7 @@ impl Compaction<'_> {
             cx: self.cx,
             summarizer: self.summarizer,
             settings: self.settings,
+            redaction: self.redaction,
             instructions: instructions.map(str::trim).filter(|text| !text.is_empty()),
         }
     }

@@ -19,6 +19,7 @@ pub use memory::{MemoryStore, PlannedRows};
 
 use crate::node::{NodeId, NodeState, SummaryNode};
 use crate::plan::Plan;
+use crate::redact::Redaction;
 use crate::span::Span;
 
 /// The tables of a file; `CWLL`.
@@ -231,11 +232,11 @@ pub trait Rows: LogRows + Ledger {
     /// The store's.
     fn session_name(&self, session: i64) -> Outcome<Option<SessionId>>;
 
-    /// Adds up to `limit` entries to the index of texts.
+    /// Adds up to `limit` entries to the index of texts, without what is masked.
     ///
     /// # Errors
     /// The store's.
-    fn index(&mut self, limit: u64) -> Outcome<Indexed>;
+    fn index(&mut self, limit: u64, redaction: &Redaction) -> Outcome<Indexed>;
 
     /// How far the index of texts is.
     ///

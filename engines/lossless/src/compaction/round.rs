@@ -153,7 +153,8 @@ impl Round<'_> {
         }
     }
 
-    /// A finished summary of an interrupted compaction; quotes are not what is wanted.
+    /// A finished summary of an interrupted compaction; quotes are not what is wanted, nor what holds
+    /// something that is masked by now.
     async fn known(
         &self,
         draft: &Draft<'_>,
@@ -162,7 +163,12 @@ impl Round<'_> {
         let sources = work.sources(draft);
         let key = source_key(work.span, &sources, self.writer.instructions);
         let known = self.sink.find(key).await?;
-        Ok(known.filter(|node| !node.is_provisional() && node.parts().sources == sources))
+        let redaction = self.writer.redaction;
+        Ok(known.filter(|node| {
+            !node.is_provisional()
+                && node.parts().sources == sources
+                && !redaction.matches(node.text())
+        }))
     }
 
     async fn ask(

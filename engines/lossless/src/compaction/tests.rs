@@ -20,6 +20,7 @@ mod bodies;
 mod content;
 mod failure;
 mod laws;
+mod redact;
 mod target;
 
 /// What a summariser does.
@@ -189,6 +190,7 @@ pub(super) struct World {
     pins: BTreeSet<u64>,
     settings: Settings,
     breaker: Breaker,
+    redaction: Redaction,
     memory: Memory,
     calls: usize,
     /// Whether compactions have all bodies from the start.
@@ -331,6 +333,7 @@ impl World {
             request,
             settings: &self.settings,
             summarizer,
+            redaction: &self.redaction,
             breaker: &self.breaker,
             sink: &self.kept,
         };

@@ -19,6 +19,7 @@ use super::settings::Settings;
 use super::source::Material;
 use super::work::{Of, Work};
 use crate::node::{NodeParts, Provenance, SummaryNode};
+use crate::redact::Redaction;
 
 /// What stands around the material in a prompt, in tokens.
 const FRAME_TOKENS: u64 = 1_000;
@@ -69,6 +70,7 @@ pub(crate) struct Writer<'a> {
     pub(crate) cx: &'a HookContext,
     pub(crate) summarizer: &'a dyn Summarizer,
     pub(crate) settings: &'a Settings,
+    pub(crate) redaction: &'a Redaction,
     pub(crate) instructions: Option<&'a str>,
 }
 
@@ -180,7 +182,8 @@ impl<'a> Task<'a> {
     fn of(writer: &'a Writer<'a>, piece: &Piece<'a>, room: u64) -> Self {
         let work = piece.work;
         let chars = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
-        let material = Material::of(piece, chars(room.saturating_mul(TOKEN_CHARS)));
+        let max_chars = chars(room.saturating_mul(TOKEN_CHARS));
+        let material = Material::of(piece, max_chars, writer.redaction);
         let max_tokens = writer.output(work).min(writer.room(0) / 2);
         let max_chars = chars(max_tokens.saturating_mul(TOKEN_CHARS + 1));
         Self {
@@ -250,7 +253,9 @@ impl<'a> Task<'a> {
         provenance: &Provenance,
     ) -> Result<SummaryNode, Unmade> {
         let sources = self.work.sources(draft);
-        let text = within(text, self.max_chars.saturating_mul(2));
+        // Whoever writes may know it from elsewhere.
+        let text = self.writer.redaction.masked(text);
+        let text = within(&text, self.max_chars.saturating_mul(2));
         let lost = self.material.identifiers.lost_in(&text);
         let node = |text: String| {
             SummaryNode::new(NodeParts {

@@ -16,6 +16,7 @@ use super::sink::StoreSink;
 use crate::compaction::{Breaker, Compaction, Memory, Outcome, Settings};
 use crate::entry::Log;
 use crate::node::{NodeState, SummaryNode};
+use crate::redact::Redaction;
 use crate::rows::Rows;
 use crate::snapshot::Snapshot;
 
@@ -26,15 +27,22 @@ const MEMORIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 pub(super) struct Compactor {
     summarizer: Arc<dyn Summarizer>,
     settings: Settings,
+    /// What is masked, in the index as well.
+    pub(super) redaction: Arc<Redaction>,
     breaker: Breaker,
     memories: Mutex<LruCache<SessionId, Memory>>,
 }
 
 impl Compactor {
-    pub(super) fn new(summarizer: Arc<dyn Summarizer>, settings: Settings) -> Self {
+    pub(super) fn new(
+        summarizer: Arc<dyn Summarizer>,
+        settings: Settings,
+        redaction: Redaction,
+    ) -> Self {
         Self {
             summarizer,
             settings,
+            redaction: Arc::new(redaction),
             breaker: Breaker::new(),
             memories: Mutex::new(LruCache::new(MEMORIES)),
         }
@@ -114,6 +122,7 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
             request,
             settings: &compactor.settings,
             summarizer: &*compactor.summarizer,
+            redaction: &compactor.redaction,
             breaker: &compactor.breaker,
             sink: &sink,
         };

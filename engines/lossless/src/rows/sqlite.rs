@@ -10,6 +10,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::text::text_of;
 use super::{Fork, Indexed, Rows, StoredPlan, Weight, node, plan};
 use crate::node::{NodeId, NodeState, SummaryNode};
+use crate::redact::Redaction;
 use crate::span::Span;
 
 const FORK: &str = "spawn_id, child_session_key, parent, log, chain, plan_version";
@@ -246,7 +247,7 @@ impl Rows for Tx {
         Ok(name.and_then(|name| SessionId::new(name).ok()))
     }
 
-    fn index(&mut self, limit: u64) -> Outcome<Indexed> {
+    fn index(&mut self, limit: u64, redaction: &Redaction) -> Outcome<Indexed> {
         let from = self.last_indexed()?;
         let sql =
             format!("SELECT id, {MESSAGE_COLUMNS} FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2");
@@ -261,7 +262,7 @@ impl Rows for Tx {
         for (id, message) in &entries {
             self.execute(
                 "INSERT INTO entry_text (rowid, body) VALUES (?1, ?2)",
-                params![id, text_of(message)],
+                params![id, redaction.masked(&text_of(message))],
             )?;
         }
         if let Some((last, _)) = entries.last() {

@@ -5,7 +5,7 @@ use contextwire_engine::{Digest, ErrorKind};
 use contextwire_lossless::node::{NodeParts, NodeState, Provenance, Sources, SummaryNode};
 use contextwire_lossless::publish::{Outdated, Publication, publish, settle};
 use contextwire_lossless::rows::{Fork, Indexed, MemoryStore, Rows};
-use contextwire_lossless::{Plan, Span};
+use contextwire_lossless::{Plan, Redaction, Span};
 use contextwire_store::{LogRows, Outcome, SessionRow, Store, log};
 
 use super::support::*;
@@ -90,7 +90,7 @@ async fn what_fails_leaves_nothing_behind<S: Store<Rows: Rows>>(store: S) {
     let cx = call();
     let failed = store.write(&cx, |rows| {
         rows.add_session(&name("s"))?;
-        rows.index(9)?;
+        rows.index(9, &Redaction::default())?;
         Err::<(), _>(contextwire_engine::EngineError::rejected("no"))
     });
     assert_eq!(failed.await.unwrap_err().kind(), ErrorKind::Rejected);
@@ -318,7 +318,7 @@ async fn the_index_lags_and_says_so<S: Store<Rows: Rows>>(store: S) {
     let cx = call();
     let step = store.write(&cx, |rows| {
         let before = rows.indexed()?;
-        Ok((before, rows.index(2)?))
+        Ok((before, rows.index(2, &Redaction::default())?))
     });
     let (before, after) = step.await.unwrap();
     assert_eq!(
@@ -334,7 +334,10 @@ async fn the_index_lags_and_says_so<S: Store<Rows: Rows>>(store: S) {
     let find =
         |words: &'static [&'static str]| store.read(move |rows| rows.find(session, words, 9));
     assert_eq!(find(&["port"]).await.unwrap(), [0]);
-    store.write(&call(), |rows| rows.index(99)).await.unwrap();
+    store
+        .write(&call(), |rows| rows.index(99, &Redaction::default()))
+        .await
+        .unwrap();
     assert_eq!(find(&["port"]).await.unwrap(), [2, 0]);
     assert_eq!(find(&["port", "48213"]).await.unwrap(), [0]);
     assert_eq!(find(&["\"a\" OR"]).await.unwrap(), [0u64; 0]);
