@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use contextwire_engine::{AnyAdmin, AnyEngine};
 use contextwire_ledger::{LedgerEngine, LedgerOptions};
 use contextwire_legacy::LegacyEngine;
-use contextwire_lossless::{LosslessEngine, LosslessOptions};
+use contextwire_lossless::{LosslessEngine, LosslessOptions, Redaction};
 use contextwire_windowed::WindowedEngine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,19 @@ impl EngineChoice {
     /// # Errors
     /// When a store or a summariser is named for an engine that has none, or it cannot be opened.
     pub fn build(self, store: Option<&Path>, summarizer: &SummarizerArgs) -> anyhow::Result<Built> {
+        self.build_masking(store, summarizer, Redaction::default())
+    }
+
+    /// The same, for the lossless one with what it masks.
+    ///
+    /// # Errors
+    /// As [`Self::build`].
+    pub fn build_masking(
+        self,
+        store: Option<&Path>,
+        summarizer: &SummarizerArgs,
+        redaction: Redaction,
+    ) -> anyhow::Result<Built> {
         anyhow::ensure!(
             store.is_none() || self.has_store(),
             "the {} engine stores nothing: --store is for `--engine lossless` and `--engine ledger`",
@@ -81,6 +94,7 @@ impl EngineChoice {
             Self::Lossless => {
                 let options = LosslessOptions {
                     summarizer: summarizer.options()?.summarizer,
+                    redaction,
                     ..LosslessOptions::default()
                 };
                 let lossless = LosslessEngine::open(&self.store(store)?, options)?;

@@ -50,9 +50,11 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<()> {
     log::start(config.log_format, config.log_filter())?;
     contextwire_server::survive_file_limit();
     let engine = &config.engine;
-    let built = engine
-        .choice
-        .build(engine.store.as_deref(), &engine.summarizer)?;
+    let built = engine.choice.build_masking(
+        engine.store.as_deref(),
+        &engine.summarizer,
+        engine.redaction.clone(),
+    )?;
     let mut server = Server::new(built.engine).options(config.server.options.clone());
     if let Some(admin) = built.admin {
         server = server.admin(admin);

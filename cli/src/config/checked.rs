@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use contextwire_client::{ClientOptions, Target};
 use contextwire_engine::TokenBudget;
+use contextwire_lossless::Redaction;
 use contextwire_server::ServerOptions;
 
 use super::layers::Settings;
@@ -42,6 +43,8 @@ pub struct EngineConfig {
     pub choice: EngineChoice,
     /// Its file; absent for the default place, or for an engine without one.
     pub store: Option<PathBuf>,
+    /// What it masks.
+    pub redaction: Redaction,
     /// Who writes its summaries.
     pub summarizer: SummarizerArgs,
 }

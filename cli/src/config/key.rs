@@ -4,9 +4,10 @@
 pub const SECTIONS: [&str; 6] = ["engine", "summarizer", "server", "log", "host", "doctor"];
 
 /// Every key as `section.name`.
-pub const KEYS: [&str; 29] = [
+pub const KEYS: [&str; 30] = [
     "engine.name",
     "engine.store",
+    "engine.redact",
     "summarizer.by",
     "summarizer.model",
     "summarizer.key_file",

@@ -46,6 +46,9 @@ pub struct EngineOptions {
     /// its owner alone where there is none.
     #[serde(serialize_with = "path")]
     pub store: Option<PathBuf>,
+    /// Regular expressions of what neither the index of texts, a summariser nor a summary may hold;
+    /// `[redacted]` stands there instead. The log keeps the original.
+    pub redact: Option<Vec<String>>,
 }
 
 /// Section `[summarizer]`.
@@ -237,6 +240,7 @@ impl Options {
             engine: EngineOptions {
                 name: Some(EngineChoice::Lossless),
                 store: None,
+                redact: None,
             },
             summarizer: SummarizerOptions::default(),
             server: ServerOptions {

@@ -328,3 +328,16 @@ fn the_documentation_names_every_key_and_its_example_is_in_order() {
     let missing = |problem: &Problem| problem.key.as_deref() == Some("summarizer.key_file");
     assert!(problems.iter().all(missing), "{problems:?}");
 }
+
+#[test]
+fn i15_a_pattern_that_is_none_is_named_and_only_an_engine_with_summaries_masks() {
+    let wrong = load("[engine]\nredact = ['sk-(']\n", &[]);
+    assert_eq!(problems(&wrong)[0].1, Some("engine.redact"));
+    let other = load("[engine]\nname = \"windowed\"\nredact = ['sk-']\n", &[]);
+    let advice = "leave it out, or set engine.name = \"lossless\"";
+    assert_eq!(problems(&other)[0].2, advice);
+    let variable = [("CONTEXTWIRE_ENGINE_REDACT", "['sk-[0-9]+']")];
+    let loaded = load("", &variable);
+    assert_eq!(loaded.problems(), []);
+    assert_eq!(row(&loaded, "engine.redact").0.unwrap(), r#"["sk-[0-9]+"]"#);
+}

@@ -6,6 +6,7 @@
 //! same answers give the same summaries and the same plan, in parallel or one by one.
 
 mod aim;
+mod bodies;
 mod border;
 mod breaker;
 mod draft;
@@ -28,6 +29,7 @@ use contextwire_engine::{Compact, HookContext};
 use contextwire_legacy::Summarizer;
 use tokio::time::Instant;
 
+pub use bodies::Bodies;
 pub use breaker::{Admission, Breaker, Cause};
 pub use memory::Memory;
 pub use outcome::{End, Outcome};
@@ -35,8 +37,10 @@ pub use prompt::PROMPT_VERSION;
 pub use settings::Settings;
 pub use sink::{Sink, SinkError, Stored};
 
+use crate::redact::Redaction;
 use crate::snapshot::Snapshot;
 use aim::Aim;
+use bodies::{Piece, Room};
 use draft::Draft;
 use round::Round;
 use run::Run;
@@ -50,14 +54,18 @@ const MAX_ROUNDS: usize = 32;
 pub struct Compaction<'a> {
     /// Whom it works for.
     pub cx: &'a HookContext,
-    /// The session as it is.
+    /// The session as it is; outlines of its entries suffice.
     pub snapshot: Snapshot<'a>,
+    /// Where the whole entries are.
+    pub bodies: &'a dyn Bodies,
     /// What is asked for.
     pub request: &'a Compact,
     /// How.
     pub settings: &'a Settings,
     /// Who writes.
     pub summarizer: &'a dyn Summarizer,
+    /// What is masked for it, and in what it writes.
+    pub redaction: &'a Redaction,
     /// Whether that one may be asked; shared by all sessions that ask it.
     pub breaker: &'a Breaker,
     /// Where the results go.
@@ -90,6 +98,7 @@ impl Compaction<'_> {
             cx: self.cx,
             summarizer: self.summarizer,
             settings: self.settings,
+            redaction: self.redaction,
             instructions: instructions.map(str::trim).filter(|text| !text.is_empty()),
         }
     }
@@ -153,8 +162,11 @@ impl Compaction<'_> {
             }
             Admission::Wait(cause, _) => return Some(End::Resting(cause)),
         };
+        let room = Room::of(self.settings.held_bytes);
         let round = Round {
             writer: self.writer(),
+            bodies: self.bodies,
+            room: &room,
             sink: self.sink,
             breaker: self.breaker,
             longest: run.longest,
@@ -178,15 +190,21 @@ impl Compaction<'_> {
 
     /// Room made without asking anybody: the model failed a moment ago and the context does not fit.
     async fn quoted(&self, run: &mut Run<'_>, aim: &Aim, works: &[Work]) -> Option<End> {
-        let writer = self.writer();
+        let (writer, room) = (self.writer(), Room::of(self.settings.held_bytes));
         let mut progress = false;
         for work in works {
             if run.draft.tokens() <= aim.reach.goal {
                 break;
             }
-            let Ok(node) = writer.quote(&run.draft, work).await else {
+            let piece = match Piece::read(self.bodies, &room, &run.draft, work).await {
+                Ok(piece) => piece,
+                Err(SinkError::Stale) => return Some(End::Stale),
+                Err(error) => return Some(End::Store(error)),
+            };
+            let Ok(node) = writer.quote(&run.draft, &piece).await else {
                 continue;
             };
+            drop(piece);
             match self.sink.keep(&node).await {
                 Ok(()) => progress |= run.put(node),
                 Err(SinkError::Stale) => {}

@@ -1,6 +1,7 @@
 //! The engine: hooks over a store of rows.
 
 mod assemble;
+mod bodies;
 mod compact;
 mod fork;
 pub(crate) mod held;
@@ -28,6 +29,7 @@ pub(crate) use self::sessions::Sessions;
 use crate::admin::LosslessAdmin;
 use crate::compaction::Settings;
 use crate::publish::settle;
+use crate::redact::Redaction;
 use crate::rows::{Rows, SCHEMA, weigh};
 
 /// How an engine works.
@@ -41,6 +43,8 @@ pub struct LosslessOptions {
     pub summarizer: Arc<dyn Summarizer>,
     /// How much a compaction keeps, and how much it asks of a model at once.
     pub compaction: Settings,
+    /// What neither the index nor a summary may hold.
+    pub redaction: Redaction,
 }
 
 impl Default for LosslessOptions {
@@ -52,6 +56,7 @@ impl Default for LosslessOptions {
             clock: Arc::new(system_clock),
             summarizer: Arc::new(HostModelOrExtract),
             compaction: Settings::default(),
+            redaction: Redaction::default(),
         }
     }
 }
@@ -116,11 +121,12 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
             clock,
             summarizer,
             compaction,
+            redaction,
         } = options;
         Self {
             hooks: LogHooks::new(store, clock).settling(settle),
             sessions: Arc::default(),
-            compactor: Compactor::new(summarizer, compaction),
+            compactor: Compactor::new(summarizer, compaction, redaction),
         }
     }
 }

@@ -2,15 +2,18 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use contextwire_engine::Message;
+use bytes::Bytes;
 use contextwire_engine::tokens::{ModelFamily, estimate_message};
+use contextwire_engine::{Message, Omitted};
 use contextwire_windowed::form::{self, Look, Reader};
+use sha2::{Digest as _, Sha256};
 
 /// An entry of the log, with what was found out about it. Keep it while its session is in use: what
 /// is remembered here is not computed again for the next assembly.
 #[derive(Debug)]
 pub struct Entry {
     message: Message,
+    bytes: u64,
     look: OnceLock<Look>,
     form: Mutex<Option<(Asked, Option<Message>)>>,
 }
@@ -33,10 +36,36 @@ impl Entry {
     /// An entry of the log, or a message that only the host's view holds yet.
     pub fn new(message: Message) -> Self {
         Self {
+            bytes: message.payload().len() as u64,
             message,
             look: OnceLock::new(),
             form: Mutex::new(None),
         }
+    }
+
+    /// The same entry without its body: its header, identity, size and look, for what plans over many
+    /// entries and shows none.
+    pub fn outline(message: &Message) -> Self {
+        let tokens = estimate_message(ModelFamily::Other, message);
+        let omitted = message.omitted().cloned().unwrap_or_else(|| Omitted {
+            bytes: message.payload().len() as u64,
+            sha256: Sha256::digest(message.payload()).into(),
+        });
+        let outline = Message::with_header(Bytes::new(), message.header().clone())
+            .with_entry_id(message.entry_id().clone())
+            .with_omitted(Some(omitted))
+            .with_cached_tokens(ModelFamily::Other, tokens);
+        Self {
+            bytes: message.payload().len() as u64,
+            message: outline,
+            look: OnceLock::from(Look::of(message)),
+            form: Mutex::new(None),
+        }
+    }
+
+    /// Bytes of its payload, whether that is here or not.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The message as the log has it.

@@ -19,6 +19,7 @@ pub use memory::{MemoryStore, PlannedRows};
 
 use crate::node::{NodeId, NodeState, SummaryNode};
 use crate::plan::Plan;
+use crate::redact::Redaction;
 use crate::span::Span;
 
 /// The tables of a file; `CWLL`.
@@ -159,6 +160,17 @@ pub trait Rows: LogRows + Ledger {
     /// The store's.
     fn messages(&self, session: i64, span: Span) -> Outcome<Vec<(u64, Message)>>;
 
+    /// The same, but no more than so many bytes of payloads; the first in any case.
+    ///
+    /// # Errors
+    /// The store's.
+    fn messages_within(
+        &self,
+        session: i64,
+        span: Span,
+        bytes: usize,
+    ) -> Outcome<Vec<(u64, Message)>>;
+
     /// Entries of the log whose body or place another body had before, each with the digest of what
     /// it is now.
     ///
@@ -220,11 +232,11 @@ pub trait Rows: LogRows + Ledger {
     /// The store's.
     fn session_name(&self, session: i64) -> Outcome<Option<SessionId>>;
 
-    /// Adds up to `limit` entries to the index of texts.
+    /// Adds up to `limit` entries to the index of texts, without what is masked.
     ///
     /// # Errors
     /// The store's.
-    fn index(&mut self, limit: u64) -> Outcome<Indexed>;
+    fn index(&mut self, limit: u64, redaction: &Redaction) -> Outcome<Indexed>;
 
     /// How far the index of texts is.
     ///

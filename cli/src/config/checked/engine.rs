@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use contextwire_legacy::{EndpointError, OpenAiEndpoint, OpenAiOptions};
+use contextwire_lossless::Redaction;
 
 use super::EngineConfig;
 use crate::config::Settings;
@@ -23,6 +24,7 @@ pub(super) fn check(settings: &mut Settings) -> EngineConfig {
     if let Some(path) = &store {
         check_store(choice, path, settings);
     }
+    let redaction = redaction(choice, settings);
     let summarizer = settings.options.summarizer.clone();
     if choice.summarizes() {
         check_summarizer(&summarizer, settings);
@@ -32,6 +34,7 @@ pub(super) fn check(settings: &mut Settings) -> EngineConfig {
     EngineConfig {
         choice,
         store,
+        redaction,
         summarizer: SummarizerArgs {
             summarizer: summarizer.by.map(|by| by.0),
             summarizer_model: summarizer.model,
@@ -39,6 +42,23 @@ pub(super) fn check(settings: &mut Settings) -> EngineConfig {
             summarizer_window: summarizer.window,
         },
     }
+}
+
+fn redaction(choice: EngineChoice, settings: &mut Settings) -> Redaction {
+    const REDACT: &str = "engine.redact";
+    let Some(patterns) = settings.options.engine.redact.clone() else {
+        return Redaction::default();
+    };
+    if choice != EngineChoice::Lossless {
+        let problem = format!("the {} engine masks nothing", choice.name());
+        let advice = "leave it out, or set engine.name = \"lossless\"";
+        settings.refuse(REDACT, problem, advice);
+    }
+    Redaction::of(patterns).unwrap_or_else(|error| {
+        let advice = "correct it: each is a regular expression that matches no text of nothing";
+        settings.refuse(REDACT, error.to_string(), advice);
+        Redaction::default()
+    })
 }
 
 fn check_store(choice: EngineChoice, path: &Path, settings: &mut Settings) {

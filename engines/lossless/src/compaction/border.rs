@@ -14,14 +14,17 @@ pub(crate) struct Leaves<'a> {
     log: &'a dyn Log,
     rest: Span,
     tokens: u64,
+    bytes: u64,
 }
 
 impl<'a> Leaves<'a> {
-    pub(crate) fn new(log: &'a dyn Log, run: Span, tokens: u64) -> Self {
+    /// Leaves of about so many tokens and bytes of bodies.
+    pub(crate) fn new(log: &'a dyn Log, run: Span, tokens: u64, bytes: u64) -> Self {
         Self {
             log,
             rest: run,
             tokens,
+            bytes,
         }
     }
 
@@ -40,7 +43,9 @@ impl Iterator for Leaves<'_> {
         let Span { start, end } = self.rest;
         let mut seen = Seen::default();
         let (mut turn, mut safe) = (None, None);
+        let mut bytes = 0;
         for place in start..end {
+            bytes += self.log.entry(place).map_or(0, |entry| entry.bytes());
             if place > start {
                 let weight = self.weight(start, place);
                 let may_part = seen.may_part(self.log, place);
@@ -50,8 +55,9 @@ impl Iterator for Leaves<'_> {
                 if may_part && weight >= self.tokens / 2 && is_user(self.log, place) {
                     turn = Some(place);
                 }
-                let is_full =
-                    self.weight(start, place + 1) > self.tokens || place - start >= MAX_ENTRIES;
+                let is_full = self.weight(start, place + 1) > self.tokens
+                    || place - start >= MAX_ENTRIES
+                    || bytes > self.bytes;
                 if let Some(cut) = turn.or(safe).filter(|_| is_full) {
                     self.rest = Span::new(cut, end);
                     return Some(Span::new(start, cut));

@@ -8,6 +8,7 @@ use contextwire_legacy::SummarizeError;
 use futures_util::{FutureExt as _, StreamExt as _};
 use tokio::time::Instant;
 
+use super::bodies::{Bodies, Piece, Room};
 use super::breaker::{Admission, Breaker};
 use super::draft::Draft;
 use super::sink::{Sink, SinkError};
@@ -40,6 +41,8 @@ pub(crate) enum Made {
 #[derive(Clone, Copy)]
 pub(crate) struct Round<'a> {
     pub(crate) writer: Writer<'a>,
+    pub(crate) bodies: &'a dyn Bodies,
+    pub(crate) room: &'a Room,
     pub(crate) sink: &'a dyn Sink,
     pub(crate) breaker: &'a Breaker,
     /// Longest call so far.
@@ -120,12 +123,17 @@ impl Round<'_> {
             Ok(None) => {}
             Err(error) => return Made::Store(error),
         }
-        let written = self.ask(draft, work, &progress, shared).await;
+        let piece = match Piece::read(self.bodies, self.room, draft, work).await {
+            Ok(piece) => piece,
+            Err(SinkError::Stale) => return Made::Not(Unmade::Stale),
+            Err(error) => return Made::Store(error),
+        };
+        let written = self.ask(draft, &piece, &progress, shared).await;
         let made = match written {
             Ok(node) => Ok(node),
             Err(Asked::Skipped) => return Made::Skipped { is_late: false },
             Err(Asked::Unmade(Unmade::Failed(error))) if self.is_hard => {
-                let quoted = self.writer.quote(draft, work).await;
+                let quoted = self.writer.quote(draft, &piece).await;
                 quoted.map_err(|_| Unmade::Failed(error))
             }
             Err(Asked::Unmade(unmade)) => Err(unmade),
@@ -134,6 +142,7 @@ impl Round<'_> {
             Ok(node) => node,
             Err(unmade) => return Made::Not(unmade),
         };
+        drop(piece);
         match self.sink.keep(&node).await {
             Ok(()) => Made::Node {
                 node: Box::new(node),
@@ -144,7 +153,8 @@ impl Round<'_> {
         }
     }
 
-    /// A finished summary of an interrupted compaction; quotes are not what is wanted.
+    /// A finished summary of an interrupted compaction; quotes are not what is wanted, nor what holds
+    /// something that is masked by now.
     async fn known(
         &self,
         draft: &Draft<'_>,
@@ -153,13 +163,18 @@ impl Round<'_> {
         let sources = work.sources(draft);
         let key = source_key(work.span, &sources, self.writer.instructions);
         let known = self.sink.find(key).await?;
-        Ok(known.filter(|node| !node.is_provisional() && node.parts().sources == sources))
+        let redaction = self.writer.redaction;
+        Ok(known.filter(|node| {
+            !node.is_provisional()
+                && node.parts().sources == sources
+                && !redaction.matches(node.text())
+        }))
     }
 
     async fn ask(
         &self,
         draft: &Draft<'_>,
-        work: &Work,
+        piece: &Piece<'_>,
         progress: &Progress,
         shared: &Shared,
     ) -> Result<SummaryNode, Asked> {
@@ -169,7 +184,7 @@ impl Round<'_> {
             }
             return Err(Asked::Skipped);
         }
-        let written = self.writer.write(draft, work, progress).await;
+        let written = self.writer.write(draft, piece, progress).await;
         match &written {
             Ok(_) | Err(Unmade::NotShorter) => {
                 shared.failures.store(0, Ordering::Relaxed);

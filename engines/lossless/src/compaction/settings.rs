@@ -18,6 +18,9 @@ pub struct Settings {
     pub condensed_output_tokens: u64,
     /// How many summaries of one depth make a condensed one, at least and at most.
     pub fanout: (usize, usize),
+    /// Bytes of the entries' bodies that are in memory at once; what can not be parted and is larger is
+    /// there alone. A leaf is of a sixth of it at most.
+    pub held_bytes: u32,
     /// Summaries that are written at the same time.
     pub parallel: usize,
     /// Window of the summariser where it names none, in tokens.
@@ -35,6 +38,7 @@ impl Default for Settings {
             leaf_output_tokens: 1_500,
             condensed_output_tokens: 2_000,
             fanout: (4, 8),
+            held_bytes: 24 * 1024 * 1024,
             parallel: 4,
             window: 100_000,
             calls: CompactSettings {
@@ -51,6 +55,11 @@ impl Settings {
         let percent = self.threshold_percent.clamp(1, 100);
         let share = u128::from(budget) * u128::from(percent) / 100;
         u64::try_from(share).unwrap_or(budget)
+    }
+
+    /// Bytes of the bodies of one leaf: images have few tokens and many bytes.
+    pub(crate) fn leaf_bytes(&self) -> u64 {
+        u64::from(self.held_bytes / 6)
     }
 
     /// Tokens of the newest entries that stay.

@@ -6,11 +6,12 @@ use contextwire_engine::Message;
 use contextwire_legacy::{neutral, render_message};
 use contextwire_windowed::form::Heartbeat;
 
-use super::draft::Draft;
+use super::bodies::Piece;
 use super::identifier::Identifiers;
-use super::work::{Of, Work};
+use super::work::Of;
 use crate::entry::{self, Entry};
 use crate::node::SummaryNode;
+use crate::redact::Redaction;
 
 /// Characters of a text that are never cut away.
 const MIN_TEXT_CHARS: usize = 200;
@@ -36,17 +37,18 @@ pub(crate) struct Material {
 
 impl Material {
     /// The material of some work in at most about so many characters: long texts lose their middle.
-    pub(crate) fn of(draft: &Draft<'_>, work: &Work, max_chars: usize) -> Self {
-        match &work.of {
-            Of::Entries => Self::of_entries(draft, work, max_chars),
-            Of::Nodes(nodes) => Self::of_nodes(nodes, max_chars),
+    pub(crate) fn of(piece: &Piece<'_>, max_chars: usize, redaction: &Redaction) -> Self {
+        match &piece.work.of {
+            Of::Entries => Self::of_entries(piece.entries.clone(), max_chars, redaction),
+            Of::Nodes(nodes) => Self::of_nodes(nodes, max_chars, redaction),
         }
     }
 
-    fn of_entries(draft: &Draft<'_>, work: &Work, max_chars: usize) -> Self {
-        let places = work.span.places();
-        let entries = places.filter_map(|place| Some((place, draft.snapshot.log.entry(place)?)));
-        let entries: Vec<_> = entries.collect();
+    fn of_entries(
+        entries: Vec<(u64, Arc<Entry>)>,
+        max_chars: usize,
+        redaction: &Redaction,
+    ) -> Self {
         let mut times = None;
         for (_, entry) in &entries {
             if let Some(time) = entry.message().timestamp_ms() {
@@ -55,14 +57,16 @@ impl Material {
             }
         }
         let told = without_heartbeats(entries).into_iter();
-        let told: Vec<Told> = told.map(|(place, entry)| Told::of(place, entry)).collect();
+        let told: Vec<Told> = told
+            .map(|(place, entry)| Told::of(place, entry, redaction))
+            .collect();
         let mut identifiers = Identifiers::default();
         for one in &told {
             one.add_to(&mut identifiers);
         }
         Self {
             text: within(max_chars, |room| {
-                let lines = told.iter().filter_map(|one| one.line(room));
+                let lines = told.iter().filter_map(|one| one.line(room, redaction));
                 lines.collect::<Vec<_>>().join("\n\n")
             }),
             messages: told.iter().map(|one| one.entry.message().clone()).collect(),
@@ -71,16 +75,17 @@ impl Material {
         }
     }
 
-    fn of_nodes(nodes: &[Arc<SummaryNode>], max_chars: usize) -> Self {
+    fn of_nodes(nodes: &[Arc<SummaryNode>], max_chars: usize, redaction: &Redaction) -> Self {
         let first = nodes.iter().find_map(|node| node.parts().times);
         let last = nodes.iter().rev().find_map(|node| node.parts().times);
         let mut identifiers = Identifiers::default();
         for node in nodes {
-            identifiers.add_summary(node.text(), &node.id().handle());
+            identifiers.add_summary(&redaction.masked(node.text()), &node.id().handle());
         }
         let records = |room: usize| {
             let records = nodes.iter().map(|node| {
-                let text: String = node.text().chars().take(room).collect();
+                let text = redaction.masked(node.text());
+                let text: String = text.chars().take(room).collect();
                 let handle = node.id().handle();
                 format!(
                     "[Record of messages {}; {handle}]\n{}",
@@ -92,7 +97,10 @@ impl Material {
         };
         Self {
             text: within(max_chars, records),
-            messages: nodes.iter().map(|node| node.message().clone()).collect(),
+            messages: nodes
+                .iter()
+                .map(|node| redaction.message(node.message()))
+                .collect(),
             times: first.zip(last).map(|(first, last)| (first.0, last.1)),
             identifiers,
         }
@@ -110,13 +118,20 @@ struct Told {
 }
 
 impl Told {
-    fn of(place: u64, entry: Arc<Entry>) -> Self {
+    fn of(place: u64, entry: Arc<Entry>, redaction: &Redaction) -> Self {
+        let entry = if redaction.is_none() {
+            entry
+        } else {
+            Arc::new(Entry::new(redaction.message(entry.message())))
+        };
         let bonus = match entry.message().role() {
             "user" => Some(2),
             "assistant" => Some(1),
             _ => None,
         };
         let whole = bonus.and_then(|_| render_message(&stripped(entry.message()), usize::MAX));
+        // Across the texts that were masked one by one.
+        let whole = whole.map(|whole| redaction.masked(&whole).into_owned());
         Self {
             place,
             entry,
@@ -132,7 +147,7 @@ impl Told {
     }
 
     /// Its line, with texts of at most so many characters.
-    fn line(&self, room: usize) -> Option<String> {
+    fn line(&self, room: usize, redaction: &Redaction) -> Option<String> {
         if self.entry.look().is_blank {
             return None;
         }
@@ -142,7 +157,7 @@ impl Told {
             return Some(format!("({handle}) {whole}"));
         }
         let text = render_message(&stripped(self.entry.message()), room)?;
-        Some(format!("({handle}) {text}"))
+        Some(format!("({handle}) {}", redaction.masked(&text)))
     }
 }
 

@@ -12,12 +12,15 @@ use super::*;
 use crate::entry::{Entry, Log, LogList};
 use crate::node::{NodeId, SummaryNode};
 use crate::plan::Plan;
+use crate::span::Span;
 use crate::testing::{answer, call, result, user, words};
 use crate::verify::verify;
 
+mod bodies;
 mod content;
 mod failure;
 mod laws;
+mod redact;
 mod target;
 
 /// What a summariser does.
@@ -187,14 +190,55 @@ pub(super) struct World {
     pins: BTreeSet<u64>,
     settings: Settings,
     breaker: Breaker,
+    redaction: Redaction,
     memory: Memory,
     calls: usize,
+    /// Whether compactions have all bodies from the start.
+    has_whole_log: bool,
+    /// Bytes of bodies that the newest one held at once.
+    most_held: usize,
     /// Entries that the newest compaction read.
     reads: AtomicUsize,
 }
 
+/// The bodies of a log, and how much of them is held at once.
+#[derive(Debug)]
+pub(super) struct Shelf<'a> {
+    log: &'a LogList,
+    out: Mutex<Vec<std::sync::Weak<Entry>>>,
+    most: AtomicUsize,
+}
+
+impl<'a> Shelf<'a> {
+    fn of(log: &'a LogList) -> Self {
+        Self {
+            log,
+            out: Mutex::default(),
+            most: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl Bodies for Shelf<'_> {
+    fn read(&self, span: Span) -> Stored<'_, Vec<(u64, Arc<Entry>)>> {
+        let whole = |place| {
+            let entry = self.log.entry(place)?;
+            Some((place, Arc::new(Entry::new(entry.message().clone()))))
+        };
+        let entries: Vec<_> = span.places().filter_map(whole).collect();
+        let mut out = self.out.lock().unwrap();
+        out.extend(entries.iter().map(|(_, entry)| Arc::downgrade(entry)));
+        out.retain(|entry| entry.strong_count() > 0);
+        let held = out.iter().filter_map(std::sync::Weak::upgrade);
+        let bytes: u64 = held.map(|entry| entry.bytes()).sum();
+        self.most
+            .fetch_max(usize::try_from(bytes).unwrap(), Ordering::Relaxed);
+        Box::pin(std::future::ready(Ok(entries)))
+    }
+}
+
 /// A log that counts what is read of it.
-struct Counted<'a>(&'a LogList, &'a AtomicUsize);
+struct Counted<'a>(&'a LogList, &'a [Arc<Entry>], &'a AtomicUsize);
 
 impl Log for Counted<'_> {
     fn end(&self) -> u64 {
@@ -202,8 +246,8 @@ impl Log for Counted<'_> {
     }
 
     fn entry(&self, place: u64) -> Option<Arc<Entry>> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.entry(place)
+        self.2.fetch_add(1, Ordering::Relaxed);
+        self.1.get(usize::try_from(place).ok()?).cloned()
     }
 
     fn tokens_before(&self, place: u64) -> u64 {
@@ -273,7 +317,10 @@ impl World {
         let plan = self.kept.plan.lock().unwrap().clone();
         let nodes = self.kept.nodes.lock().unwrap().clone();
         self.reads.store(0, Ordering::Relaxed);
-        let log = Counted(&self.log, &self.reads);
+        let outlines = (0..self.log.end()).map(|place| self.outline(place));
+        let outlines: Vec<Arc<Entry>> = outlines.collect();
+        let log = Counted(&self.log, &outlines, &self.reads);
+        let bodies = Shelf::of(&self.log);
         let compaction = Compaction {
             cx,
             snapshot: Snapshot {
@@ -282,15 +329,28 @@ impl World {
                 log: &log,
                 pins: &self.pins,
             },
+            bodies: &bodies,
             request,
             settings: &self.settings,
             summarizer,
+            redaction: &self.redaction,
             breaker: &self.breaker,
             sink: &self.kept,
         };
         let outcome = compaction.run(&mut self.memory).await;
+        self.most_held = bodies.most.load(Ordering::Relaxed);
         self.check();
         outcome
+    }
+
+    /// What a compaction has of an entry until it summarises it.
+    fn outline(&self, place: u64) -> Arc<Entry> {
+        let entry = self.log.entry(place).unwrap();
+        if self.has_whole_log {
+            entry
+        } else {
+            Arc::new(Entry::outline(entry.message()))
+        }
     }
 
     /// The lossless invariant.

@@ -112,9 +112,10 @@ fn leaves(draft: &Draft<'_>, settings: &Settings, reach: &Reach, memory: &Memory
     let mut expected = draft.tokens();
     let mut works = Vec::new();
     let runs = draft.runs(reach.tail);
+    let (log, bytes) = (draft.snapshot.log, settings.leaf_bytes());
     let spans = runs
         .iter()
-        .flat_map(|run| Leaves::new(draft.snapshot.log, *run, reach.leaf_tokens));
+        .flat_map(|run| Leaves::new(log, *run, reach.leaf_tokens, bytes));
     for span in spans {
         if expected <= reach.goal {
             break;

@@ -10,6 +10,7 @@ use contextwire_legacy::{
 };
 use memchr::memmem;
 
+use super::bodies::Piece;
 use super::breaker::Cause;
 use super::draft::Draft;
 use super::identifier::with_lost;
@@ -18,6 +19,7 @@ use super::settings::Settings;
 use super::source::Material;
 use super::work::{Of, Work};
 use crate::node::{NodeParts, Provenance, SummaryNode};
+use crate::redact::Redaction;
 
 /// What stands around the material in a prompt, in tokens.
 const FRAME_TOKENS: u64 = 1_000;
@@ -68,6 +70,7 @@ pub(crate) struct Writer<'a> {
     pub(crate) cx: &'a HookContext,
     pub(crate) summarizer: &'a dyn Summarizer,
     pub(crate) settings: &'a Settings,
+    pub(crate) redaction: &'a Redaction,
     pub(crate) instructions: Option<&'a str>,
 }
 
@@ -84,7 +87,7 @@ impl Writer<'_> {
     pub(crate) async fn write(
         &self,
         draft: &Draft<'_>,
-        work: &Work,
+        piece: &Piece<'_>,
         progress: &Progress,
     ) -> Result<SummaryNode, Unmade> {
         let caller = Caller {
@@ -92,9 +95,9 @@ impl Writer<'_> {
             summarizer: self.summarizer,
             settings: &self.settings.calls,
         };
-        let mut room = self.room(self.output(work));
+        let mut room = self.room(self.output(piece.work));
         loop {
-            let task = Task::of(self, draft, work, room);
+            let task = Task::of(self, piece, room);
             let request = |flaw| task.request(flaw);
             let judge = |text: &str| task.judge(text);
             match caller.write(progress, request, judge).await {
@@ -113,9 +116,9 @@ impl Writer<'_> {
     pub(crate) async fn quote(
         &self,
         draft: &Draft<'_>,
-        work: &Work,
+        piece: &Piece<'_>,
     ) -> Result<SummaryNode, Unmade> {
-        let task = Task::of(self, draft, work, self.settings.window);
+        let task = Task::of(self, piece, self.settings.window);
         let answer = Extract.summarize(self.cx, &task.request(None)).await;
         let text = answer.map_err(Unmade::Failed)?.text;
         task.judge(&text).map_err(|_| Unmade::NotShorter)?;
@@ -176,9 +179,11 @@ struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    fn of(writer: &'a Writer<'a>, draft: &Draft<'_>, work: &'a Work, room: u64) -> Self {
+    fn of(writer: &'a Writer<'a>, piece: &Piece<'a>, room: u64) -> Self {
+        let work = piece.work;
         let chars = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
-        let material = Material::of(draft, work, chars(room.saturating_mul(TOKEN_CHARS)));
+        let max_chars = chars(room.saturating_mul(TOKEN_CHARS));
+        let material = Material::of(piece, max_chars, writer.redaction);
         let max_tokens = writer.output(work).min(writer.room(0) / 2);
         let max_chars = chars(max_tokens.saturating_mul(TOKEN_CHARS + 1));
         Self {
@@ -248,7 +253,9 @@ impl<'a> Task<'a> {
         provenance: &Provenance,
     ) -> Result<SummaryNode, Unmade> {
         let sources = self.work.sources(draft);
-        let text = within(text, self.max_chars.saturating_mul(2));
+        // Whoever writes may know it from elsewhere.
+        let text = self.writer.redaction.masked(text);
+        let text = within(&text, self.max_chars.saturating_mul(2));
         let lost = self.material.identifiers.lost_in(&text);
         let node = |text: String| {
             SummaryNode::new(NodeParts {

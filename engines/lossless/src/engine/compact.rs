@@ -10,18 +10,16 @@ use contextwire_store::{Claimed, LogRows as _, Store};
 use lru::LruCache;
 
 use super::LosslessEngine;
-use super::held::{Held, below};
+use super::bodies::StoreBodies;
+use super::held::Held;
 use super::sink::StoreSink;
 use crate::compaction::{Breaker, Compaction, Memory, Outcome, Settings};
 use crate::entry::Log;
-use crate::node::{NodeId, NodeState, SummaryNode};
-use crate::plan::FrontierItem;
+use crate::node::{NodeState, SummaryNode};
+use crate::redact::Redaction;
 use crate::rows::Rows;
 use crate::snapshot::Snapshot;
-use crate::span::Span;
 
-/// Entries that are read in one go, so that nobody else's read waits long.
-const CHUNK: u64 = 512;
 /// Sessions whose attempts in vain are remembered.
 const MEMORIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 
@@ -29,15 +27,22 @@ const MEMORIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 pub(super) struct Compactor {
     summarizer: Arc<dyn Summarizer>,
     settings: Settings,
+    /// What is masked, in the index as well.
+    pub(super) redaction: Arc<Redaction>,
     breaker: Breaker,
     memories: Mutex<LruCache<SessionId, Memory>>,
 }
 
 impl Compactor {
-    pub(super) fn new(summarizer: Arc<dyn Summarizer>, settings: Settings) -> Self {
+    pub(super) fn new(
+        summarizer: Arc<dyn Summarizer>,
+        settings: Settings,
+        redaction: Redaction,
+    ) -> Self {
         Self {
             summarizer,
             settings,
+            redaction: Arc::new(redaction),
             breaker: Breaker::new(),
             memories: Mutex::new(LruCache::new(MEMORIES)),
         }
@@ -87,7 +92,7 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
         request: &Compact,
     ) -> Result<Compacted, EngineError> {
         let name = &cx.session.id;
-        let held = self.whole(name).await?;
+        let held = self.outlined(name).await?;
         if held.log.end() == 0 {
             return Ok(Compacted {
                 ok: true,
@@ -101,6 +106,10 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
             store: self.hooks.store(),
             cx,
         };
+        let bodies = StoreBodies {
+            store: self.hooks.store(),
+            session: held.session,
+        };
         let compaction = Compaction {
             cx,
             snapshot: Snapshot {
@@ -109,9 +118,11 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
                 log: &held.log,
                 pins: &held.pins,
             },
+            bodies: &bodies,
             request,
             settings: &compactor.settings,
             summarizer: &*compactor.summarizer,
+            redaction: &compactor.redaction,
             breaker: &compactor.breaker,
             sink: &sink,
         };
@@ -154,46 +165,4 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
         }
         Ok(())
     }
-
-    /// A copy of the session with every body that may have to be summarised.
-    async fn whole(&self, name: &SessionId) -> Result<Held, EngineError> {
-        let mut held = Held::default();
-        self.refresh(name, &mut held).await?;
-        self.add_sources(&mut held).await?;
-        let frontier = held.plan.frontier(held.log.end());
-        let is_wanted = |id: &NodeId| {
-            let node = held.nodes.get(id);
-            node.is_some_and(|node| node.state() == NodeState::Repair)
-        };
-        let wanted = frontier.into_iter().filter_map(|item| match item {
-            FrontierItem::Entries(span) => Some(span),
-            FrontierItem::Summary(placed) => is_wanted(&placed.id).then_some(placed.span),
-        });
-        let chunks: Vec<Span> = wanted.flat_map(chunks).collect();
-        for chunk in chunks {
-            let missing = held.log.missing_in(chunk);
-            self.load(name, &mut held, missing).await?;
-        }
-        Ok(held)
-    }
-
-    /// What the summaries of the plan were condensed from.
-    async fn add_sources(&self, held: &mut Held) -> Result<(), EngineError> {
-        let Some(session) = held.session else {
-            return Ok(());
-        };
-        let top: Vec<Arc<SummaryNode>> = held.nodes.values().cloned().collect();
-        let read = self
-            .hooks
-            .store()
-            .read(move |rows| below(rows, session, &top));
-        let found = read.await?.into_iter();
-        held.nodes.extend(found.map(|node| (node.id(), node)));
-        Ok(())
-    }
-}
-
-fn chunks(span: Span) -> impl Iterator<Item = Span> {
-    let starts = (span.start..span.end).step_by(usize::try_from(CHUNK).unwrap_or(1));
-    starts.map(move |start| Span::new(start, (start + CHUNK).min(span.end)))
 }

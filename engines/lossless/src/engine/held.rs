@@ -265,6 +265,16 @@ impl HeldLog {
         }
     }
 
+    /// Takes outlines in, where no body is.
+    pub(crate) fn outline(&mut self, outlines: Vec<(u64, Entry)>) {
+        for (place, outline) in outlines {
+            let index = usize::try_from(place).unwrap_or(usize::MAX);
+            if let Some(entry @ None) = self.entries.get_mut(index) {
+                *entry = Some(Arc::new(outline));
+            }
+        }
+    }
+
     /// Lets all bodies go.
     pub(crate) fn empty(&mut self) {
         for entry in &mut self.entries {

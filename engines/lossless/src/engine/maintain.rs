@@ -1,5 +1,7 @@
 //! Work that no turn waits for: the index of texts, and counting before an import.
 
+use std::sync::Arc;
+
 use contextwire_engine::{
     Compact, CompactionTarget, EngineError, ErrorKind, HookContext, Maintain, Maintained, Message,
     Transcript,
@@ -45,9 +47,10 @@ pub(super) async fn count(log: &Transcript) -> Result<(), EngineError> {
 impl<S: Store<Rows: Rows>> LosslessEngine<S> {
     /// Lets the index take a few entries in when the store has nothing better to do.
     pub(super) fn index_soon(&self) {
+        let redaction = Arc::clone(&self.compactor.redaction);
         self.hooks
             .store()
-            .submit(|rows| rows.index(BATCH).map(drop));
+            .submit(move |rows| rows.index(BATCH, &redaction).map(drop));
     }
 
     /// Compacts where the host lets that happen beside the conversation, and brings the index up to
@@ -61,7 +64,9 @@ impl<S: Store<Rows: Rows>> LosslessEngine<S> {
         let compacted = self.compact_beside(cx, &request).await?;
         let mut added = 0;
         let behind = loop {
-            let step = self.hooks.store().write(cx, |rows| rows.index(BATCH));
+            let redaction = Arc::clone(&self.compactor.redaction);
+            let index = move |rows: &mut S::Rows| rows.index(BATCH, &redaction);
+            let step = self.hooks.store().write(cx, index);
             let Indexed { added: now, behind } = step.await?;
             added += now;
             if behind == 0 || now == 0 || cx.remaining() < std::time::Duration::from_secs(1) {

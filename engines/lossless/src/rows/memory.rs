@@ -13,6 +13,7 @@ use contextwire_store::{LogRows, MemoryRows, Outcome, Store};
 use super::text::text_of;
 use super::{Fork, Indexed, Rows, StoredPlan, Weight, weigh};
 use crate::node::{NodeId, NodeState, SummaryNode};
+use crate::redact::Redaction;
 use crate::span::Span;
 
 /// All rows in memory. A clone is an independent copy.
@@ -25,6 +26,8 @@ pub struct PlannedRows {
     pins: BTreeSet<(i64, EntryId)>,
     revisions: BTreeMap<i64, u64>,
     debts: BTreeMap<i64, String>,
+    /// What the index masks.
+    redaction: Redaction,
     /// How many entries are in the index.
     indexed: usize,
 }
@@ -160,6 +163,24 @@ impl Rows for PlannedRows {
             .collect())
     }
 
+    fn messages_within(
+        &self,
+        session: i64,
+        span: Span,
+        bytes: usize,
+    ) -> Outcome<Vec<(u64, Message)>> {
+        let mut left = bytes;
+        let mut messages = self.messages(session, span)?;
+        let fitting = messages.iter().take_while(|(_, message)| {
+            let fits = message.payload().len() <= left;
+            left = left.saturating_sub(message.payload().len());
+            fits
+        });
+        let count = fitting.count().max(1);
+        messages.truncate(count);
+        Ok(messages)
+    }
+
     fn corrections(&self, session: i64) -> Outcome<Vec<(u64, Digest)>> {
         let retired = self.base.history(session);
         let log = (0u64..).zip(self.base.log(session));
@@ -246,7 +267,8 @@ impl Rows for PlannedRows {
         }))
     }
 
-    fn index(&mut self, limit: u64) -> Outcome<Indexed> {
+    fn index(&mut self, limit: u64, redaction: &Redaction) -> Outcome<Indexed> {
+        self.redaction = redaction.clone();
         let before = self.indexed;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         self.indexed = before.saturating_add(limit).min(self.base.len());
@@ -267,7 +289,7 @@ impl Rows for PlannedRows {
         let is_indexed =
             |stored: &Stored| usize::try_from(stored.id).is_ok_and(|number| number < self.indexed);
         let has_words = |message: &Message| {
-            let text = text_of(message).to_lowercase();
+            let text = self.redaction.masked(&text_of(message)).to_lowercase();
             let own: Vec<&str> = text
                 .split(|letter: char| !letter.is_alphanumeric())
                 .collect();

@@ -10,6 +10,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::text::text_of;
 use super::{Fork, Indexed, Rows, StoredPlan, Weight, node, plan};
 use crate::node::{NodeId, NodeState, SummaryNode};
+use crate::redact::Redaction;
 use crate::span::Span;
 
 const FORK: &str = "spawn_id, child_session_key, parent, log, chain, plan_version";
@@ -87,6 +88,15 @@ impl Rows for Tx {
     }
 
     fn messages(&self, session: i64, span: Span) -> Outcome<Vec<(u64, Message)>> {
+        self.messages_within(session, span, usize::MAX)
+    }
+
+    fn messages_within(
+        &self,
+        session: i64,
+        span: Span,
+        bytes: usize,
+    ) -> Outcome<Vec<(u64, Message)>> {
         let sql = format!(
             "SELECT place, tokens, {MESSAGE_COLUMNS} FROM entry
              WHERE session = ?1 AND place >= ?2 AND place < ?3 ORDER BY place"
@@ -94,7 +104,17 @@ impl Rows for Tx {
         let read = || -> rusqlite::Result<Vec<(u64, Message)>> {
             let mut query = self.connection().prepare_cached(&sql)?;
             let values = params![session, bounded(span.start), bounded(span.end)];
-            query.query_map(values, counted)?.collect()
+            let (mut messages, mut left) = (Vec::new(), bytes);
+            for read in query.query_map(values, counted)? {
+                let (place, message) = read?;
+                let size = message.payload().len();
+                if size > left && !messages.is_empty() {
+                    break;
+                }
+                left = left.saturating_sub(size);
+                messages.push((place, message));
+            }
+            Ok(messages)
         };
         Ok(read().map_err(SqlError)?)
     }
@@ -227,7 +247,7 @@ impl Rows for Tx {
         Ok(name.and_then(|name| SessionId::new(name).ok()))
     }
 
-    fn index(&mut self, limit: u64) -> Outcome<Indexed> {
+    fn index(&mut self, limit: u64, redaction: &Redaction) -> Outcome<Indexed> {
         let from = self.last_indexed()?;
         let sql =
             format!("SELECT id, {MESSAGE_COLUMNS} FROM entry WHERE id > ?1 ORDER BY id LIMIT ?2");
@@ -242,7 +262,7 @@ impl Rows for Tx {
         for (id, message) in &entries {
             self.execute(
                 "INSERT INTO entry_text (rowid, body) VALUES (?1, ?2)",
-                params![id, text_of(message)],
+                params![id, redaction.masked(&text_of(message))],
             )?;
         }
         if let Some((last, _)) = entries.last() {

@@ -6,8 +6,8 @@ use contextwire_engine::{
     Compact, Compacted, ContextEngine, Maintain, RuntimeContext, TokenBudget, Transcript,
 };
 use contextwire_lossless::rows::{MemoryStore, Rows};
-use contextwire_lossless::{LosslessEngine, LosslessOptions};
-use contextwire_store::Store;
+use contextwire_lossless::{LosslessEngine, LosslessOptions, Redaction};
+use contextwire_store::{LogRows as _, Store};
 
 use super::stub::Stub;
 use super::support::*;
@@ -195,4 +195,39 @@ async fn c20_a_small_session_is_left_alone_without_a_call() {
     let unknown = engine.compact(&of("nobody"), room(15_000)).await.unwrap();
     assert!(!unknown.compacted && unknown.reason.is_some());
     assert_eq!(stub.calls(), 0);
+}
+
+/// Places of the session whose text has a word, as the index knows them.
+async fn found<S: Store<Rows: Rows>>(store: &S, word: &'static str) -> Vec<u64> {
+    let find = move |rows: &S::Rows| match rows.session(&name("s"))? {
+        Some(session) => rows.find(session.id, &[word], 9),
+        None => Ok(Vec::new()),
+    };
+    store.read(find).await.unwrap()
+}
+
+#[tokio::test]
+async fn i15_what_the_policy_masks_is_in_no_index_and_no_summary_and_the_log_keeps_it() {
+    let place = Place::new();
+    let options = LosslessOptions {
+        redaction: Redaction::of(["hunter[0-9]+"]).unwrap(),
+        ..LosslessOptions::default()
+    };
+    let engine = LosslessEngine::open(&place.path(), options).unwrap();
+    let mut entries = long(300, 90);
+    entries[2] = said("user", "the word is hunter22, find it under Port48213").with_entry_id("e2");
+    let log: Transcript = entries.into_iter().collect();
+    bootstrap(&engine, &call(), log.clone()).await;
+    // No model: quotes, which would say it word for word.
+    assert!(compact(&engine, 15_000).await.compacted);
+    engine.maintain(&call(), Maintain::default()).await.unwrap();
+    let shown = payloads(&assemble(&engine, &call(), &log, Some(15_000)).await, &log);
+    assert!(!shown.iter().any(|payload| payload.contains("hunter22")));
+    let store = place.store();
+    assert_eq!(found(&store, "Port48213").await, [2]);
+    assert!(found(&store, "hunter22").await.is_empty());
+    // The log has the original.
+    let stored = contextwire_lossless::open_file(&place.path()).unwrap();
+    let stored = stored.log(&name("s")).unwrap().unwrap();
+    assert_eq!(stored.total, log.state());
 }

@@ -5,7 +5,7 @@ use contextwire_engine::{Digest, ErrorKind};
 use contextwire_lossless::node::{NodeParts, NodeState, Provenance, Sources, SummaryNode};
 use contextwire_lossless::publish::{Outdated, Publication, publish, settle};
 use contextwire_lossless::rows::{Fork, Indexed, MemoryStore, Rows};
-use contextwire_lossless::{Plan, Span};
+use contextwire_lossless::{Plan, Redaction, Span};
 use contextwire_store::{LogRows, Outcome, SessionRow, Store, log};
 
 use super::support::*;
@@ -40,6 +40,7 @@ suite! {
     a_fork_is_seen_until_its_spawn_is_rolled_back,
     the_index_lags_and_says_so,
     corrections_are_named_with_what_they_are_now,
+    bodies_are_read_in_pieces_of_so_many_bytes,
 }
 
 /// Puts a log into session `s`.
@@ -89,7 +90,7 @@ async fn what_fails_leaves_nothing_behind<S: Store<Rows: Rows>>(store: S) {
     let cx = call();
     let failed = store.write(&cx, |rows| {
         rows.add_session(&name("s"))?;
-        rows.index(9)?;
+        rows.index(9, &Redaction::default())?;
         Err::<(), _>(contextwire_engine::EngineError::rejected("no"))
     });
     assert_eq!(failed.await.unwrap_err().kind(), ErrorKind::Rejected);
@@ -317,7 +318,7 @@ async fn the_index_lags_and_says_so<S: Store<Rows: Rows>>(store: S) {
     let cx = call();
     let step = store.write(&cx, |rows| {
         let before = rows.indexed()?;
-        Ok((before, rows.index(2)?))
+        Ok((before, rows.index(2, &Redaction::default())?))
     });
     let (before, after) = step.await.unwrap();
     assert_eq!(
@@ -333,7 +334,10 @@ async fn the_index_lags_and_says_so<S: Store<Rows: Rows>>(store: S) {
     let find =
         |words: &'static [&'static str]| store.read(move |rows| rows.find(session, words, 9));
     assert_eq!(find(&["port"]).await.unwrap(), [0]);
-    store.write(&call(), |rows| rows.index(99)).await.unwrap();
+    store
+        .write(&call(), |rows| rows.index(99, &Redaction::default()))
+        .await
+        .unwrap();
     assert_eq!(find(&["port"]).await.unwrap(), [2, 0]);
     assert_eq!(find(&["port", "48213"]).await.unwrap(), [0]);
     assert_eq!(find(&["\"a\" OR"]).await.unwrap(), [0u64; 0]);
@@ -349,4 +353,20 @@ async fn corrections_are_named_with_what_they_are_now<S: Store<Rows: Rows>>(stor
     fill(&store, entries.clone()).await;
     let one = store.read(move |rows| rows.corrections(session));
     assert_eq!(one.await.unwrap(), [(1, entries[1].digest())]);
+}
+
+async fn bodies_are_read_in_pieces_of_so_many_bytes<S: Store<Rows: Rows>>(store: S) {
+    let entries = long(6, 100);
+    let sizes: Vec<usize> = entries.iter().map(|entry| entry.payload().len()).collect();
+    let session = fill(&store, entries.clone()).await.id;
+    let read = |start, bytes| {
+        store.read(move |rows| rows.messages_within(session, Span::new(start, 6), bytes))
+    };
+    let two = read(1, sizes[1] + sizes[2]).await.unwrap();
+    let two: Vec<u64> = two.into_iter().map(|(place, _)| place).collect();
+    assert_eq!(two, [1, 2]);
+    // One that is larger than that comes alone, so that whoever reads on gets to the end.
+    assert_eq!(read(3, 1).await.unwrap(), [(3, entries[3].clone())]);
+    assert_eq!(read(6, 1).await.unwrap(), []);
+    assert_eq!(read(0, usize::MAX).await.unwrap().len(), 6);
 }
