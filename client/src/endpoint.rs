@@ -1,6 +1,6 @@
 //! One endpoint of an engine, and what is known of it alone.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
@@ -60,6 +60,7 @@ pub(crate) struct Endpoint {
     running: AtomicUsize,
     answered: AtomicU64,
     passed_on: AtomicU64,
+    is_foreign: AtomicBool,
 }
 
 /// What is known of an engine as a whole, and its endpoints.
@@ -104,6 +105,7 @@ impl Endpoint {
             running: AtomicUsize::new(0),
             answered: AtomicU64::new(0),
             passed_on: AtomicU64::new(0),
+            is_foreign: AtomicBool::new(false),
         }
     }
 
@@ -121,6 +123,11 @@ impl Endpoint {
         let before = self.health();
         self.health.store(now.number(), Ordering::Relaxed);
         before
+    }
+
+    /// Takes in whether another engine answers here; whether that is so and news.
+    pub(crate) fn is_known_as_foreign(&self, is_foreign: bool) -> bool {
+        is_foreign && !self.is_foreign.swap(is_foreign, Ordering::Relaxed)
     }
 
     /// Tries that are on their way.

@@ -45,6 +45,8 @@ struct Inner {
     affinity_key: Arc<str>,
     /// Whether a call goes on to another endpoint; who asks by hand wants to see what one says.
     goes_on: bool,
+    /// Whose endpoints these are: the engine that was the first to answer.
+    engine_id: OnceLock<String>,
     watched: OnceLock<AbortOnDropHandle<()>>,
 }
 
@@ -58,6 +60,7 @@ impl Replicas {
             endpoints: endpoints.into_iter().collect(),
             affinity_key: affinity::key(options.affinity_key.as_deref()),
             goes_on: options.policy != Policy::Direct,
+            engine_id: OnceLock::new(),
             watched: OnceLock::new(),
         }))
     }
@@ -109,6 +112,7 @@ impl Inner {
             let now = try_at(endpoint, stack.clone(), share).await;
             let goes_on = !is_last && goes_on(&now, &call);
             note(endpoint, &now, goes_on);
+            self.meet(endpoint, &now);
             outcome = better(outcome, now);
             if !goes_on {
                 break;
@@ -122,16 +126,46 @@ impl Inner {
     /// The endpoints in the order in which a call tries them.
     fn order(&self, call: &Call) -> Vec<(&Arc<Endpoint>, &Stack)> {
         let affinity = affinity::affinity(&self.affinity_key, &call.session);
-        let candidates = self.endpoints.iter().map(|(it, _)| Candidate {
+        let ours = self.endpoints.iter().filter(|(it, _)| !self.is_foreign(it));
+        let ours: Vec<&(Arc<Endpoint>, Stack)> = ours.collect();
+        let candidates = ours.iter().map(|(it, _)| Candidate {
             weight: choose::weight(&it.known.target().to_string(), &affinity),
             standing: standing(it),
             running: it.running(),
         });
         let order = choose::order(&candidates.collect::<Vec<_>>()).into_iter();
-        let endpoints = order.filter_map(|at| self.endpoints.get(at));
+        let endpoints = order.filter_map(|at| ours.get(at));
         endpoints
             .map(|(endpoint, stack)| (endpoint, stack))
             .collect()
+    }
+
+    /// The first engine that answers is the one whose endpoints these are.
+    fn meet(&self, endpoint: &Endpoint, outcome: &Outcome) {
+        let answered = |it: &Answer| it.by != ServedBy::InProcess;
+        if outcome.as_ref().is_ok_and(answered)
+            && let Some(known) = endpoint.known.last()
+        {
+            self.engine_id.get_or_init(|| known.info.id.clone());
+        }
+    }
+
+    /// Whether another engine answers there, with another store: nothing goes to it.
+    fn is_foreign(&self, endpoint: &Endpoint) -> bool {
+        let Some((ours, known)) = self.engine_id.get().zip(endpoint.known.last()) else {
+            return false;
+        };
+        let is_foreign = known.info.id != *ours;
+        if endpoint.is_known_as_foreign(is_foreign) {
+            let (target, id) = (endpoint.known.target(), &known.info.id);
+            tracing::error!(
+                %target,
+                engine = id.as_str(),
+                expected = ours.as_str(),
+                "another engine answers at this endpoint: no call goes there; name endpoints of one engine"
+            );
+        }
+        is_foreign
     }
 
     /// To every endpoint that this host has spoken to: each closes what was opened there.

@@ -25,6 +25,9 @@ impl FromStr for Address {
     type Err = NoAddress;
 
     fn from_str(text: &str) -> Result<Self, NoAddress> {
+        if text.contains(",unix:") || text.contains(",http:") {
+            return Err(NoAddress(text.to_owned()));
+        }
         if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
             return Ok(Self::Unix(path.into()));
         }

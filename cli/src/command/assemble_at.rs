@@ -7,7 +7,8 @@ use crate::output;
 
 /// Prints the context that the lossless engine made at a turn, one message a line: the bytes that
 /// were sent then, for a host that shows its log as it is and asked with this budget. Later turns
-/// and compactions change nothing of it.
+/// and compactions change nothing of it; what is pinned now counts as pinned, and what is erased is
+/// gone.
 #[derive(Debug, Args)]
 pub struct AssembleAtArgs {
     /// Which turn.

@@ -201,6 +201,9 @@ fn settings(args: &CodexRunArgs, config: &Config) -> anyhow::Result<CodexSetting
             .with_context(|| format!("{} is no list of tools", path.display()))?,
         None => Vec::new(),
     };
+    if let Some(folder) = args.cwd.as_ref().filter(|folder| !folder.is_dir()) {
+        anyhow::bail!("--cwd {} is no folder", folder.display());
+    }
     Ok(CodexSettings {
         program: Program {
             path: args.codex.clone(),

@@ -13,9 +13,10 @@ use crate::report::ErasureReport;
 /// Then it empties the database's log and searches the files for what was erased.
 ///
 /// What cannot be had back is only done with --yes; without it nothing is changed. A session that
-/// its host still has is stored again at the host's next call: end it there first. An erased entry
-/// stays out, also when the host sends it again. Copies of the file and what hosts and models keep
-/// are not reached. Exits with 1 where something is left.
+/// its host still has is stored again at the host's next call, with entries that were erased before
+/// on their own: end it there first. An entry that is erased on its own stays out, also when the
+/// host sends it again. Copies of the file and what hosts and models keep
+/// are not reached. Exits with 1 where something is left, and where nothing was found.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -66,7 +67,7 @@ pub async fn run(args: &EraseArgs) -> anyhow::Result<ExitCode> {
     } else {
         output::line(report.to_text(output::surface()).trim_end());
     }
-    Ok(if report.proof.clean {
+    Ok(if report.proof.clean && report.found {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

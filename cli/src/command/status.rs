@@ -80,6 +80,10 @@ fn read(file: &PathBuf) -> anyhow::Result<HostStatus> {
 
 /// What can be seen without a host: three questions, none of which concerns a session.
 async fn look(target: &Target, deadline: Duration) -> anyhow::Result<Outside> {
+    anyhow::ensure!(
+        !matches!(target, Target::Replicas(_)),
+        "look at one endpoint at a time; a host that has several shows them in its status file (--file)"
+    );
     let client = EngineClient::new(target)?;
     let started = Instant::now();
     client.describe(deadline).await?;

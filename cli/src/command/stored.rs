@@ -148,7 +148,7 @@ impl Stored {
                 let id = status.engine_id;
                 status
                     .store
-                    .with_context(|| format!("the {id} engine stores nothing"))
+                    .with_context(|| format!("the {id} engine tells no figures of its store"))
             }
         }
     }

@@ -18,6 +18,9 @@ pub struct AuditReport {
     pub stored: u64,
     /// Those of them that no update of the log has placed yet.
     pub provisional: u64,
+    /// Entries of the log that were erased on purpose: a note is in the place of each, and what they
+    /// were is not compared.
+    pub erased: u64,
     /// Lines of the session file that could not be read: what they held was not looked for.
     pub lines_skipped: u64,
     /// Whether each message is there exactly once, in order, and nothing else.
@@ -63,11 +66,16 @@ impl AuditReport {
             stored,
             provisional,
             lines_skipped,
+            erased,
             ..
         } = self;
         let tail = match provisional {
             0 => String::new(),
             some => format!(", {some} of them not placed by the host's log yet"),
+        };
+        let gone = match erased {
+            0 => String::new(),
+            some => format!("; {some} were erased on purpose and are not compared"),
         };
         let state = if self.ok {
             "each message is there once, in order".to_owned()
@@ -79,7 +87,7 @@ impl AuditReport {
             lines => format!("; {lines} damaged lines of the session were not looked for"),
         };
         format!(
-            "session {session}: {messages} messages, {stored} in the log{tail}: {state}{unread}\n"
+            "session {session}: {messages} messages, {stored} in the log{tail}: {state}{gone}{unread}\n"
         )
     }
 }
@@ -144,13 +152,14 @@ mod tests {
             messages: 3,
             stored: 3,
             provisional: 1,
+            erased: 2,
             ok: true,
             findings: Vec::new(),
         };
         assert_eq!(
             report.to_text(Surface::Plain),
             "session s: 3 messages, 3 in the log, 1 of them not placed by the host's log yet: \
-             each message is there once, in order\n"
+             each message is there once, in order; 2 were erased on purpose and are not compared\n"
         );
     }
 

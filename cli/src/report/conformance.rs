@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use contextwire_conformance::check::{Check, Level};
+use contextwire_conformance::check::{Check, Level, Profile};
 use contextwire_conformance::report::{Ending, Report, Row};
 use contextwire_conformance::{checks, requirements};
 
@@ -80,9 +80,15 @@ impl ConformanceRun<'_> {
         let open = |row: &&Row| matches!(row.outcome.ending, Ending::Failed | Ending::Inconclusive);
         for row in report.rows.iter().filter(open) {
             let (id, target) = (row.check.id, &report.target);
+            let is_of_process = row.check.profile == Profile::Lifecycle;
+            let control = if is_of_process {
+                " --control-cmd COMMAND"
+            } else {
+                ""
+            };
             let _infallible = writeln!(
                 text,
-                "repeat {id}: contextwire conformance engine --target {target} --explain {id}"
+                "repeat {id}: contextwire conformance engine --target {target}{control} --explain {id}"
             );
         }
         text

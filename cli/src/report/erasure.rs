@@ -91,7 +91,8 @@ impl ErasureReport {
         let table = if self.found {
             format!("{}\n\n", draw(&columns, rows.collect(), on))
         } else {
-            format!("nothing of session {} is stored\n", self.session)
+            let session = &self.session;
+            format!("nothing was erased: session {session} or these entries of it are not stored\n")
         };
         let Proof {
             clean,
@@ -100,6 +101,9 @@ impl ErasureReport {
             shared,
             remains,
         } = &self.proof;
+        if !self.found {
+            return table;
+        }
         let verdict = if *clean {
             "nothing is left".to_owned()
         } else {

@@ -19,7 +19,7 @@ pub enum CodexError {
         source: std::io::Error,
     },
     /// The app-server did not do what was asked.
-    #[error("{}", with_complaints(&.source.to_string(), .complaints))]
+    #[error("{}", with_complaints("the app-server does not do what was asked", .complaints))]
     AppServer {
         /// The last lines of its standard error.
         complaints: Vec<String>,

@@ -31,6 +31,10 @@ async fn watch_one(endpoint: Arc<Endpoint>) {
     loop {
         let now = ask(&mut health).await;
         let before = endpoint.set_health(now);
+        if now == Health::Serving && endpoint.known.last().is_none() {
+            // Whose it is should be known before a call has to go there; a failure says nothing yet.
+            let _described = endpoint.known.engine().await.is_ok();
+        }
         if before != now {
             let target = endpoint.known.target();
             match now {

@@ -120,6 +120,10 @@ fn put_pin(tx: &mut Tx, pin: &PinEntry) -> Outcome<Option<Vec<EntryId>>> {
     if tx.by_entry_id(session.id, id)?.is_none() {
         return Ok(None);
     }
+    if pin.pinned && tx.is_erased(session.id, id)? {
+        let text = format!("entry `{id}` is erased: there is nothing of it to pin");
+        return Err(EngineError::rejected(text));
+    }
     tx.put_pin(session.id, &pin.entry_id, pin.pinned)?;
     let mut pinned = Vec::new();
     for place in tx.pins(session.id)? {

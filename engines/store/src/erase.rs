@@ -48,7 +48,10 @@ fn plain(role: &str) -> String {
 
 impl Tx {
     /// Whether the host may not have this entry stored again.
-    pub(crate) fn is_erased(&self, session: i64, entry_id: &str) -> Result<bool, EngineError> {
+    ///
+    /// # Errors
+    /// The store's.
+    pub fn is_erased(&self, session: i64, entry_id: &str) -> Result<bool, EngineError> {
         let found = self
             .connection()
             .prepare_cached("SELECT 1 FROM erased WHERE session = ?1 AND entry_id = ?2")

@@ -41,7 +41,7 @@ pub(super) struct EngineArgs {
     #[arg(long, value_name = "ID", value_parser = id)]
     only: Option<String>,
     /// Lists the checks and runs none.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["json", "junit"])]
     list: bool,
     /// Says what a check is about and why, and with --target runs it and shows what was sent and
     /// received.
@@ -91,7 +91,16 @@ pub(super) async fn run(args: EngineArgs) -> anyhow::Result<ExitCode> {
         output::line(listed.to_text(output::surface()).trim_end());
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(check) = args.explain.as_deref().and_then(find) {
+    let is_for_scripts = args
+        .json
+        .as_ref()
+        .is_some_and(|path| path.as_os_str() == "-");
+    if let Some(check) = args
+        .explain
+        .as_deref()
+        .and_then(find)
+        .filter(|_| !is_for_scripts)
+    {
         explain(check);
     }
     let Some(target) = args.target else {

@@ -25,14 +25,22 @@ fn named(text: &str) -> Result<(String, Address), String> {
 /// Runs the command.
 ///
 /// # Errors
-/// When an engine cannot be reached.
+/// When an engine cannot be reached, after the matrix of the others.
 pub(super) async fn run(args: MatrixArgs) -> anyhow::Result<()> {
     let mut matrix = ConformanceMatrix::default();
+    let mut left_out = Vec::new();
     for (name, target) in args.targets {
-        let report = runner::run(&target, &Selection::default(), |_| {}).await;
-        let report = report.with_context(|| format!("{name} is left out of the matrix"))?;
-        matrix.add(name, report);
+        match runner::run(&target, &Selection::default(), |_| {}).await {
+            Ok(report) => matrix.add(name, report),
+            Err(error) => {
+                output::problem(format_args!("{name} is left out of the matrix: {error}"));
+                left_out.push((name, error));
+            }
+        }
     }
     output::line(matrix.to_text(output::surface()).trim_end());
-    Ok(())
+    match left_out.into_iter().next() {
+        Some((name, error)) => Err(error).context(format!("{name} could not be examined")),
+        None => Ok(()),
+    }
 }
