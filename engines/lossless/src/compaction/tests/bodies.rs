@@ -1,3 +1,5 @@
+//! How much of a session is in memory while it is compacted, and that it decides nothing.
+
 use super::*;
 
 /// Turns with a tool result of about 40 KB each.

@@ -1,3 +1,5 @@
+//! What a policy masks reaches no summariser and no summary.
+
 use super::*;
 
 const SECRET: &str = "sk-live-4f9a77";
