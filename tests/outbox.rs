@@ -2,6 +2,7 @@
 
 mod faults;
 mod kill;
+mod moves;
 mod turns;
 
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ use contextwire_engine::testing::{RecordingEngine, SeenRequest};
 use contextwire_engine::{EntryAnchor, Hook, Message, TranscriptSemantics, TurnAdmission};
 use tempfile::TempDir;
 
-use crate::harness::{Failing, Place, session, soon};
+use crate::harness::{Failing, Gate, Place, session, soon};
 
 /// The id in the slot.
 const ENGINE: &str = "engine";

@@ -13,8 +13,8 @@ use tonic::{Code, Status};
 
 use crate::error::CallError;
 
-/// What the status means. Without our `ErrorInfo` only four codes are judged; all others may come
-/// from a dying connection.
+/// What the status means. Without our `ErrorInfo` only the codes are judged that no dying connection
+/// makes: the four of R6.2, and `ALREADY_EXISTS`, which is final for a row of an outbox (R7.11).
 pub(crate) fn classify(status: Status, share_ends: Instant) -> CallError {
     if let Some(reason) = reason_of(&status) {
         if let Some(recorded) = recorded(reason, &status) {
@@ -27,7 +27,8 @@ pub(crate) fn classify(status: Status, share_ends: Instant) -> CallError {
         Code::InvalidArgument => refused(Reason::InvalidRequest, &status),
         Code::Unauthenticated => refused(Reason::Unauthenticated, &status),
         Code::PermissionDenied => refused(Reason::PermissionDenied, &status),
-        Code::FailedPrecondition | Code::NotFound | Code::AlreadyExists => {
+        Code::AlreadyExists => refused(Reason::IdempotencyConflict, &status),
+        Code::FailedPrecondition | Code::NotFound => {
             CallError::Unsupported(readable(status.message()))
         }
         Code::Ok => CallError::ContractViolation("an answer without a result".to_owned()),

@@ -37,6 +37,7 @@
 mod claim;
 mod connection;
 mod delivery;
+mod drained;
 mod error;
 mod file;
 mod instance;
@@ -56,13 +57,14 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use contextwire_engine::{Hook, HookId};
 use rusqlite::Connection;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 pub use delivery::Drained;
+pub(crate) use drained::DrainedSession;
 pub use error::OutboxError;
 pub use file::OutboxFile;
 pub use lineage::SessionLineage;
@@ -97,6 +99,8 @@ struct Inner {
     claims: AtomicU64,
     /// Whether engines could not be reached lately.
     was_away: AtomicBool,
+    /// Who offers maintenance to the sessions that were drained.
+    drained: OnceLock<mpsc::UnboundedSender<DrainedSession>>,
     /// Something is to be delivered.
     due: watch::Sender<u64>,
     /// Something is written.
@@ -123,6 +127,7 @@ impl Outbox {
             lanes: Lanes::default(),
             claims: AtomicU64::new(0),
             was_away: AtomicBool::new(false),
+            drained: OnceLock::new(),
             due: watch::Sender::new(0),
             written: watch::Sender::new(0),
         })))

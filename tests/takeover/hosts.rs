@@ -1,27 +1,37 @@
 //! Many sessions of a host that talk at the same time, each turn until it is committed, and the
 //! audit of what was stored.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use contextwire::audit::{Finding, Item, compare};
-use contextwire_client::{CallError, ClientOptions, EngineClient, ServedBy, Target};
-use contextwire_engine::{CommitTurn, Message, SessionId, Transcript};
+use contextwire_client::lifecycle::TurnOutcome;
+use contextwire_client::outbox::{OutboxEvent, OutboxObserver, OutboxOptions};
+use contextwire_client::{
+    Admission, CallError, ClientOptions, EngineClient, Host, QuarantineOptions, Quarantines,
+    Recorded, RecordedEnd, ServedBy, Target, Turn,
+};
+use contextwire_engine::{
+    EntryAnchor, Message, SessionId, Transcript, TurnAdmission, TurnCommitted,
+};
 use contextwire_ledger::open_file;
 use tempfile::TempDir;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::sleep;
 
 use crate::harness::{session, soon, view};
+
+/// The id in the slot.
+const ENGINE: &str = "ledger";
 
 /// The sessions of one host over one store.
 pub(super) struct Hosts {
     folder: TempDir,
     sessions: usize,
     turns: usize,
-    /// Turns that each session has committed.
+    /// Turns that each session has ended.
     done: Arc<watch::Sender<Vec<usize>>>,
 }
 
@@ -33,13 +43,27 @@ pub(super) struct Figures {
     /// Of those, where nobody could be reached.
     pub(super) nobody: usize,
     pub(super) by_engine: usize,
-    /// Commits that had to be sent again by the host.
-    pub(super) commits_again: usize,
+    /// Tries of the outbox that stored nothing.
+    pub(super) tried_in_vain: usize,
+    /// Turns that an earlier try had stored, though its answer was lost.
+    pub(super) stored_before: usize,
 }
 
 impl Figures {
     pub(super) fn show(&self, what: &str) {
-        println!("{what}: {self:?}");
+        let Self {
+            failed,
+            in_process,
+            nobody,
+            by_engine,
+            tried_in_vain,
+            stored_before,
+        } = self;
+        println!(
+            "{what}: {failed} failed, {by_engine} by the engine, {in_process} in its place \
+             ({nobody} where nobody was reached); the outbox tried {tried_in_vain} times in vain, \
+             {stored_before} turns were stored by such a try"
+        );
     }
 }
 
@@ -68,7 +92,7 @@ impl Hosts {
         self.turns
     }
 
-    /// Ends when every session has committed so many turns.
+    /// Ends when every session has ended so many turns.
     pub(super) async fn turns(&self, count: usize) {
         let mut done = self.done.subscribe();
         let all = |done: &Vec<usize>| done.iter().all(|it| *it >= count);
@@ -80,17 +104,16 @@ impl Hosts {
         self.talk_by(target).1
     }
 
-    /// The same with the client.
+    /// The same with the client. It ends when the outbox has delivered every turn.
     pub(super) fn talk_by(&self, target: &Target) -> (EngineClient, JoinHandle<Figures>) {
-        let options = ClientOptions {
-            affinity_key: Some("tests".to_owned()),
-            ..ClientOptions::default()
-        };
-        let client = EngineClient::with_options(target, &options).unwrap();
+        let delivered = Arc::<Delivered>::default();
+        let host = self.host(target, &delivered);
+        let client = host.engine(ENGINE).unwrap();
         let mut talks = JoinSet::new();
         for id in 0..self.sessions {
             let talk = Talk {
-                client: client.clone(),
+                host: host.clone(),
+                delivered: Arc::clone(&delivered),
                 id,
                 figures: Figures::default(),
             };
@@ -98,15 +121,41 @@ impl Hosts {
         }
         let all = tokio::spawn(async move {
             let each = talks.join_all().await.into_iter();
-            each.fold(Figures::default(), |sum, it| Figures {
+            let sum = each.fold(Figures::default(), |sum, it| Figures {
                 failed: sum.failed + it.failed,
                 in_process: sum.in_process + it.in_process,
                 nobody: sum.nobody + it.nobody,
                 by_engine: sum.by_engine + it.by_engine,
-                commits_again: sum.commits_again + it.commits_again,
-            })
+                ..sum
+            });
+            emptied(&host).await;
+            Figures {
+                tried_in_vain: delivered.tried_in_vain.load(Ordering::Relaxed),
+                stored_before: delivered.stored_before.load(Ordering::Relaxed),
+                ..sum
+            }
         });
         (client, all)
+    }
+
+    /// A host with an outbox beside the store.
+    fn host(&self, target: &Target, delivered: &Arc<Delivered>) -> Host {
+        let clients = ClientOptions {
+            affinity_key: Some("tests".to_owned()),
+            quarantine: QuarantineOptions {
+                list: Quarantines::new(),
+                ..QuarantineOptions::default()
+            },
+            ..ClientOptions::default()
+        };
+        let delivered = Arc::clone(delivered);
+        let rows = OutboxOptions {
+            observer: Some(OutboxObserver::new(move |event| delivered.note(&event))),
+            ..OutboxOptions::default()
+        };
+        let file = self.folder.path().join("outbox.sqlite3");
+        let host = Host::builder().options(clients).outbox_with(file, rows);
+        host.engine(ENGINE, target.clone()).build().unwrap()
     }
 
     /// Every session is stored whole: each message once, in order.
@@ -143,9 +192,63 @@ fn turn(id: usize, n: usize) -> [Message; 2] {
     })
 }
 
+/// Turns that a session goes on ahead of what is stored of it, so that it does not run out of turns
+/// while an engine is away.
+const AHEAD: usize = 2;
+
+/// What the outbox told.
+#[derive(Debug, Default)]
+struct Delivered {
+    /// Turns that are stored of each session.
+    stored: watch::Sender<HashMap<String, usize>>,
+    tried_in_vain: AtomicUsize,
+    stored_before: AtomicUsize,
+}
+
+impl Delivered {
+    fn note(&self, event: &OutboxEvent) {
+        let OutboxEvent::TurnStored { row, committed, .. } = event else {
+            return;
+        };
+        let tries = usize::try_from(row.attempts).unwrap();
+        self.tried_in_vain.fetch_add(tries, Ordering::Relaxed);
+        let was_stored = usize::from(*committed == TurnCommitted::Duplicate);
+        self.stored_before.fetch_add(was_stored, Ordering::Relaxed);
+        self.stored.send_modify(|stored| {
+            *stored.entry(row.session.clone()).or_default() += 1;
+        });
+    }
+}
+
+impl Delivered {
+    async fn wait(&self, session: &str, turns: usize) {
+        let mut stored = self.stored.subscribe();
+        let is_so = |stored: &HashMap<String, usize>| {
+            stored.get(session).copied().unwrap_or_default() >= turns
+        };
+        stored.wait_for(is_so).await.unwrap();
+    }
+}
+
+/// Waits until no row waits any more; none may be set aside.
+async fn emptied(host: &Host) {
+    let outbox = host.outbox().unwrap();
+    let mut changes = outbox.changes();
+    loop {
+        let rows = outbox.rows().unwrap();
+        let aside = rows.iter().find(|row| row.set_aside_ms.is_some());
+        assert_eq!(aside, None, "no turn is given up");
+        if rows.is_empty() {
+            return;
+        }
+        changes.changed().await.unwrap();
+    }
+}
+
 /// A session that talks.
 struct Talk {
-    client: EngineClient,
+    host: Host,
+    delivered: Arc<Delivered>,
     id: usize,
     figures: Figures,
 }
@@ -155,20 +258,32 @@ impl Talk {
         let mut log = Transcript::new();
         for n in 0..turns {
             let [user, assistant] = turn(self.id, n);
-            log.push(user.clone());
-            self.assemble(&log).await;
-            log.push(assistant.clone());
-            self.commit(n, vec![user, assistant]).await;
+            let begun = self.begin(n).await;
+            log.push(user);
+            self.assemble(&begun, &log).await;
+            log.push(assistant);
+            self.end(&begun, n).await;
             done.send_modify(|done| done[self.id] = n + 1);
+            let needed = (n + 1).saturating_sub(AHEAD);
+            self.delivered.wait(&name(self.id), needed).await;
         }
         self.figures
     }
 
-    async fn assemble(&mut self, log: &Transcript) {
-        let served = self
-            .client
-            .assemble(&session(&name(self.id)), view(log))
-            .await;
+    async fn begin(&self, n: usize) -> Turn {
+        let mut admission = TurnAdmission {
+            anchor: self.anchor(n, "user"),
+            logical_turn_id: format!("{}/{n}", self.id),
+            role: "user".to_owned(),
+        };
+        admission.anchor.raw_seq = i64::try_from(n).unwrap();
+        let admission = Admission::Recorded(admission);
+        let session = session(&name(self.id));
+        self.host.turn(&session, admission).await.unwrap()
+    }
+
+    async fn assemble(&mut self, turn: &Turn, log: &Transcript) {
+        let served = turn.assemble(&session(&name(self.id)), view(log)).await;
         match served {
             Ok(served) if served.by == ServedBy::InProcess => {
                 let code = served.reason.as_deref().map_or("", CallError::code);
@@ -180,24 +295,22 @@ impl Talk {
         }
     }
 
-    /// The same turn under its key until it is stored, as a durable outbox sends it: a commit that
-    /// is not acknowledged yet is none of the turn's failures.
-    async fn commit(&mut self, n: usize, messages: Vec<Message>) {
-        let mut request = CommitTurn {
-            advancement_key: format!("turn-{n}"),
-            messages,
-            ..CommitTurn::default()
+    /// Writes the turn down; from here on it is the outbox's.
+    async fn end(&mut self, begun: &Turn, n: usize) {
+        let end = RecordedEnd {
+            terminal: self.anchor(n, "assistant"),
+            messages: Some(turn(self.id, n).into()),
+            ..RecordedEnd::default()
         };
-        request.admission.anchor.raw_seq = i64::try_from(n).unwrap();
-        let session = session(&name(self.id));
-        while self
-            .client
-            .commit_turn(&session, request.clone())
-            .await
-            .is_err()
-        {
-            self.figures.commits_again += 1;
-            sleep(Duration::from_millis(100)).await;
+        let recorded = begun.record(TurnOutcome::Completed, end).await;
+        let is_kept = matches!(recorded, Recorded::Queued { .. });
+        self.figures.failed += usize::from(!is_kept);
+    }
+
+    fn anchor(&self, n: usize, role: &str) -> EntryAnchor {
+        EntryAnchor {
+            entry_id: format!("{}/{n}/{role}", self.id),
+            ..EntryAnchor::default()
         }
     }
 }

@@ -91,6 +91,14 @@ async fn r6_2_without_our_reason_four_codes_are_judged_and_the_rest_is_the_way()
 }
 
 #[tokio::test]
+async fn r7_11_already_exists_is_a_conflict_of_keys_with_and_without_our_reason() {
+    let bare = classify(Status::already_exists("taken"), later());
+    assert_eq!(bare.code(), "IDEMPOTENCY_CONFLICT");
+    assert_eq!(again(&bare), Again::Never);
+    assert_eq!(counts_as(&bare), CountsAs::Nothing);
+}
+
+#[tokio::test]
 async fn r7_8_where_nobody_listens_nothing_is_tried_again() {
     let known = crate::describe::Acquaintance::of_nobody();
     let error = known.ask(Duration::from_secs(5)).await.unwrap_err();

@@ -191,17 +191,21 @@ impl HostBuilder {
         }
         selection.select(slot.as_deref());
         let stack = BoxCloneSyncService::new(Selected(Arc::clone(&selection)));
+        let hooks = Hooks::new(stack, Terms::default());
+        let maintenance = Maintenance::default();
         let writing = self
             .status_file
             .map(|path| status_file::keep(path, &selection));
         let running = writing.into_iter();
         #[cfg(feature = "outbox")]
-        let running = running.chain(super::outbox::deliver(&selection));
+        let running = running
+            .chain(super::outbox::maintain(&selection, &hooks, &maintenance))
+            .chain(super::outbox::deliver(&selection));
         let running = Arc::new(running.collect());
         Ok(Host {
-            hooks: Hooks::new(stack, Terms::default()),
+            hooks,
             selection,
-            maintenance: Maintenance::default(),
+            maintenance,
             _running: running,
         })
     }

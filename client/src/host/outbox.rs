@@ -3,11 +3,17 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
+use contextwire_engine::{MaintenanceMode, Session};
+use futures_util::stream::{self, StreamExt as _};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::selection::Selection;
 use super::{Host, HostBuilder};
-use crate::outbox::{Outbox, OutboxError, OutboxOptions, Recipient, Selected, Slot};
+use crate::hooks::Hooks;
+use crate::maintenance::Maintenance;
+use crate::outbox::{
+    DrainedSession, Outbox, OutboxError, OutboxOptions, Recipient, Selected, Slot,
+};
 use crate::registry::BUILT_IN;
 use crate::status::OutboxStatus;
 
@@ -65,6 +71,59 @@ fn tell(outbox: &Outbox, selection: &Selection) -> DropGuard {
         }
     }));
     ends.drop_guard()
+}
+
+/// Sessions whose maintenance is offered at the same time.
+const OFFERS: usize = 16;
+
+/// Offers maintenance to each session whose turns were delivered beside the conversation, once a
+/// drain (HOST-SEMANTICS 8), until the guard is dropped.
+pub(super) fn maintain(
+    selection: &Arc<Selection>,
+    hooks: &Hooks,
+    maintenance: &Maintenance,
+) -> Option<DropGuard> {
+    let mut drained = selection.outbox.as_ref()?.drained();
+    let ends = CancellationToken::new();
+    let stop = ends.clone();
+    let (selection, hooks) = (Arc::clone(selection), hooks.clone());
+    let maintenance = maintenance.clone();
+    tokio::spawn(stop.run_until_cancelled_owned(async move {
+        let sessions = stream::poll_fn(|cx| drained.poll_recv(cx));
+        let offers = sessions.for_each_concurrent(OFFERS, |drained| {
+            offer(&selection, &hooks, &maintenance, drained)
+        });
+        offers.await;
+    }));
+    Some(ends.drop_guard())
+}
+
+async fn offer(
+    selection: &Selection,
+    hooks: &Hooks,
+    maintenance: &Maintenance,
+    drained: DrainedSession,
+) {
+    // Another engine than the one that has the turns has nothing to maintain of them.
+    if selection.selected() != drained.engine {
+        return;
+    }
+    let info = selection.active_info();
+    let mode = info.map_or(MaintenanceMode::Foreground, |it| it.turn_maintenance_mode);
+    let newest = [(drained.session, drained.runtime_context)];
+    let offered = maintenance.offer_after_drain(hooks, mode, newest).await;
+    tracing::debug!(?offered, "maintenance after the outbox");
+}
+
+impl Selection {
+    /// What waits of a session goes to the one that it goes on in (HOST-SEMANTICS 10.5).
+    pub(super) async fn succession(&self, session: &Session) {
+        if let (Some(outbox), Some(previous)) = (&self.outbox, &session.previous_id)
+            && let Err(error) = outbox.succeed(previous, &session.id).await
+        {
+            tracing::warn!(%error, "rows of the session before this one stay where they are");
+        }
+    }
 }
 
 /// The slot, as long as the host is there.

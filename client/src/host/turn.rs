@@ -106,6 +106,8 @@ impl Host {
             (None, Route::BuiltIn | Route::Refused(_)) => None,
         };
         #[cfg(feature = "outbox")]
+        selection.succession(session).await;
+        #[cfg(feature = "outbox")]
         let (journal, issue) = self.journal(session, &route, (&admission, issue)).await;
         let turn = self.begin(
             session,

@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::Outbox;
 use super::claim::{self, Head, Wanted};
+use super::drained::DrainedSession;
 use super::error::OutboxError;
 use super::instance;
 use super::options::OutboxEvent;
@@ -41,6 +42,8 @@ pub struct Drained {
 enum Step {
     /// The lane goes on with the next one.
     Next { delivered: bool },
+    /// The engine has this turn; the lane goes on.
+    Stored(Box<DrainedSession>),
     /// It does not get there now.
     Stop,
 }
@@ -75,12 +78,28 @@ impl Outbox {
         }
     }
 
-    /// Delivers in a lane; says how many rows went, and why there are no more.
+    /// Delivers in a lane; says how many rows went, and why there are no more. Only rows whose time has
+    /// come: that is the background delivery, which tells of the session that it drained.
     pub(super) async fn lane(
+        &self,
+        asked: (&str, &str),
+        recipient: &dyn Recipient,
+        (limit, heeds_due): (usize, bool),
+    ) -> Result<(usize, StoppedAt), OutboxError> {
+        let mut newest = None;
+        let terms = (limit, heeds_due);
+        // Boxed: a turn waits for this, and its future is its caller's.
+        let done = Box::pin(self.lane_rows(asked, recipient, terms, &mut newest)).await;
+        self.tell_drained(newest.filter(|_| heeds_due));
+        done
+    }
+
+    async fn lane_rows(
         &self,
         (engine, lane): (&str, &str),
         recipient: &dyn Recipient,
         (limit, heeds_due): (usize, bool),
+        newest: &mut Option<DrainedSession>,
     ) -> Result<(usize, StoppedAt), OutboxError> {
         let _turn = self.0.lanes.enter(engine, lane).await;
         let mut delivered = 0;
@@ -103,6 +122,10 @@ impl Outbox {
             match self.bring(*row, &bytes, &claim, recipient).await? {
                 Step::Next { delivered: true } => delivered += 1,
                 Step::Next { delivered: false } => {}
+                Step::Stored(turn) => {
+                    delivered += 1;
+                    *newest = Some(*turn);
+                }
                 Step::Stop => return Ok((delivered, StoppedAt::Row)),
             }
         }
@@ -146,6 +169,15 @@ impl Outbox {
         let answer = recipient.deliver(stored.to_call()).await;
         match answer.and_then(|answer| acknowledged(&row, &answer.result)) {
             Ok(committed) => self.delivered(row, claim, stored, committed).await,
+            Err(error) if verdict::is_moot(&stored, &error) => {
+                tracing::warn!(
+                    row = row.id,
+                    spawn = row.key,
+                    engine = row.engine,
+                    "the preparation of a started child was over: the child runs as an isolated one"
+                );
+                self.delivered(row, claim, stored, None).await
+            }
             Err(error) => self.refused(row, claim, &error, recipient.is_ready()).await,
         }
     }
@@ -198,16 +230,18 @@ impl Outbox {
             table::remove(db, id)
         })
         .await?;
-        let event = match committed {
-            Some(committed) => OutboxEvent::TurnStored {
-                row,
-                session: Box::new(stored.session),
-                committed,
-            },
-            None => OutboxEvent::Told { row },
+        let Some(committed) = committed else {
+            self.tell(OutboxEvent::Told { row });
+            return Ok(Step::Next { delivered: true });
         };
-        self.tell(event);
-        Ok(Step::Next { delivered: true })
+        let engine = row.engine.clone();
+        self.tell(OutboxEvent::TurnStored {
+            row,
+            session: Box::new(stored.session.clone()),
+            committed,
+        });
+        let drained = DrainedSession::of(engine, stored);
+        Ok(Step::Stored(Box::new(drained)))
     }
 
     async fn refused(

@@ -70,7 +70,7 @@ impl fmt::Debug for WallClock {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum OutboxEvent {
-    /// The engine has a turn: maintenance with the reason TURN is due.
+    /// The engine has a turn. A [`Host`](crate::Host) offers the maintenance that is due by itself.
     TurnStored {
         /// The row as it was.
         row: Row,

@@ -4,6 +4,7 @@
 )]
 
 mod delivery;
+mod ends;
 mod states;
 mod two;
 
@@ -11,7 +12,10 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use contextwire_engine::{CommitTurn, EntryAnchor, Message, Session, TurnAdmission, TurnCommitted};
+use contextwire_engine::{
+    CommitTurn, EntryAnchor, Message, ResolveSubagentSpawn, RuntimeContext, Session, SpawnOutcome,
+    TurnAdmission, TurnCommitted,
+};
 use tempfile::TempDir;
 
 use super::*;
@@ -134,6 +138,20 @@ fn commit(id: &str, key: &str) -> NewRow {
         session: session(id),
         scope: <_>::default(),
         call: OutboxCall::CommitTurn(Box::new(turn(key))),
+    }
+}
+
+/// What became of a spawn.
+fn resolve(outcome: SpawnOutcome) -> NewRow {
+    NewRow {
+        call: OutboxCall::ResolveSubagentSpawn {
+            child_session_key: "child".to_owned(),
+            request: ResolveSubagentSpawn {
+                spawn_id: "spawn".to_owned(),
+                outcome,
+            },
+        },
+        ..commit("parent", "-")
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use contextwire_engine::SpawnOutcome;
 use contextwire_proto::Reason;
 
-use super::row::Row;
+use super::row::{Row, StoredCall};
 use crate::error::CallError;
+use crate::request::EngineRequest;
 
 /// How long a row is tried, and how long it waits for an engine that no slot names.
 pub(super) const WEEK_MS: u64 = 7 * 24 * 3_600 * 1_000;
@@ -32,6 +34,22 @@ pub(super) fn verdict(row: &Row, error: &CallError, is_ready: bool, now_ms: u64)
     overdue(row, &said, now_ms).unwrap_or_else(|| Verdict::Later {
         due_ms: now_ms.saturating_add(pause(row, error)),
     })
+}
+
+/// Whether the engine's refusal says what the row wanted to hear: a preparation that is over needs no
+/// start any more, and the child runs as an isolated one (R9.2).
+pub(super) fn is_moot(stored: &StoredCall, error: &CallError) -> bool {
+    let is_expired = matches!(
+        error,
+        CallError::Refused {
+            reason: Reason::PreparationExpired,
+            ..
+        }
+    );
+    let EngineRequest::ResolveSubagentSpawn(resolved) = &stored.request else {
+        return false;
+    };
+    is_expired && resolved.outcome == SpawnOutcome::Started
 }
 
 /// A row that waited for a week is not tried any more.

@@ -1,6 +1,6 @@
 //! The states of a row (HOST-SEMANTICS 9.1).
 
-use contextwire_engine::{EndSubagent, ResolveSubagentSpawn, SpawnOutcome};
+use contextwire_engine::EndSubagent;
 
 use super::*;
 
@@ -122,16 +122,6 @@ async fn c193_a_turn_that_did_not_complete_is_discarded_and_an_accepted_one_is_n
 async fn a_spawn_is_settled_once_and_the_other_way_is_a_collision() {
     let desk = Desk::new();
     let outbox = &desk.outbox;
-    let resolve = |outcome| NewRow {
-        call: OutboxCall::ResolveSubagentSpawn {
-            child_session_key: "child".to_owned(),
-            request: ResolveSubagentSpawn {
-                spawn_id: "spawn".to_owned(),
-                outcome,
-            },
-        },
-        ..commit("parent", "-")
-    };
     outbox.append(resolve(SpawnOutcome::Started)).await.unwrap();
     outbox.append(resolve(SpawnOutcome::Started)).await.unwrap();
     let other = outbox.append(resolve(SpawnOutcome::RolledBack)).await;
