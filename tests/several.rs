@@ -3,6 +3,7 @@
 
 use contextwire_client::{ClientOptions, EngineClient, Served, ServedBy, Target};
 use contextwire_engine::{CommitTurn, Compact, Hook, TurnCommitted};
+use contextwire_windowed::WindowedEngine;
 
 use crate::harness::{
     Flow, Gate, OldEngine, PATIENT, Place, Process, Proxy, Running, Temper, TestEngine, message,
@@ -274,4 +275,37 @@ async fn what_an_older_endpoint_does_not_have_is_done_at_a_newer_one() {
         .collect();
     assert!(minors[0].unwrap().ends_with(", 1.2"), "{minors:?}");
     assert!(minors[1].unwrap().ends_with(", 1.3"), "{minors:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_goes_to_an_endpoint_where_another_engine_answers() {
+    let (one, other) = (Place::new(), Place::new());
+    let mut running = [
+        Some(one.serve(TestEngine::keep()).await),
+        Some(other.serve(WindowedEngine::new()).await),
+    ];
+    let client = client([one.target(), other.target()]);
+    let session = session("s");
+    let assemble = || client.assemble(&session, view(&transcript(2)));
+    let first = soon(assemble()).await.unwrap().by;
+    let both_are_known = async {
+        let is_known = || {
+            client
+                .status()
+                .endpoints
+                .iter()
+                .all(|it| it.described.is_some())
+        };
+        while !is_known() {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(Box::pin(both_are_known)).await;
+
+    let home = usize::from(first != ServedBy::Engine("test".to_owned()));
+    running[home].take().unwrap().kill().await;
+    let then = soon(assemble()).await.unwrap().by;
+    assert_eq!(then, ServedBy::InProcess, "after {first:?}");
+    let away = &client.status().endpoints[1 - home];
+    assert_eq!(away.answered, 0);
 }

@@ -349,3 +349,23 @@ async fn a26_a_pinned_entry_is_shown_verbatim_until_it_is_unpinned() {
     };
     assert_eq!(engine.admin().pin_entry(unknown).await.unwrap(), None);
 }
+
+#[tokio::test]
+async fn an_erased_entry_cannot_be_pinned_any_more() {
+    let place = Place::new();
+    let engine = open(&place);
+    told(&engine).await;
+    let e4 = || EntryId::from("e4".to_owned());
+    let asked = EraseSession {
+        session: name("s"),
+        entry_ids: vec![e4()],
+    };
+    assert!(engine.admin().erase_session(asked).await.unwrap().found);
+    let pin = PinEntry {
+        session: name("s"),
+        entry_id: e4(),
+        pinned: true,
+    };
+    let refused = engine.admin().pin_entry(pin).await.unwrap_err();
+    assert!(refused.to_string().contains("is erased"), "{refused}");
+}
