@@ -57,6 +57,9 @@ function install(name) {
       if (problem === undefined) break;
       console.error(problem);
     }
+    if (problem !== undefined && NO_REGISTRY.test(problem)) {
+      throw new Skipped(`${what} could not be installed, the npm registry does not answer: ${problem.split("\n")[0]}`);
+    }
     if (problem !== undefined) {
       throw new Error(`${what} could not be installed from the npm registry, see above; CONTEXTWIRE_SKIP_HOSTS=1 leaves the real hosts out`);
     }
