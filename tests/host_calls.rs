@@ -339,6 +339,8 @@ async fn r7_2_a_hook_whose_engine_died_is_closed_and_its_rewrite_is_not_made_aga
 
     // The substitute acted: whatever comes of this hook now must not reach the store.
     let _again = place.serve(engine).await;
+    // Whether the connection to the old one is known to be gone is not what this is about.
+    soon(client.ready(PATIENT)).await.unwrap();
     let mut second = call;
     second.attempt = 2;
     let served = soon(client.call(second)).await.unwrap();

@@ -1,6 +1,6 @@
 //! Engines that break one rule on purpose: a check that none of them fails is no check.
 //!
-//! A mutant is a change to what an honest engine hears and says. [`front`] stands before one and
+//! A mutant is a change to what an honest engine hears and says. [`Front`] stands before one and
 //! makes it; without a change it is as if nobody were there.
 
 mod answers;
