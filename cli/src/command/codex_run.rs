@@ -73,7 +73,7 @@ pub struct CodexRunArgs {
     /// prompt, as OpenClaw sends it.
     #[arg(long, value_enum, value_name = "AS", default_value_t)]
     pub inject: InjectChoice,
-    /// What a thread comes to whose engine does not answer: it goes on as it is, or the next turn
+    /// What a thread comes to whose engine does not answer: it goes on as it is, or this turn
     /// begins another.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
     pub on_projection_failure: ProjectionChoice,
