@@ -36,6 +36,10 @@ const ARROWS: &[(&str, Knows)] = &[
     ),
     ("contextwire-codex", Knows::Only(&["contextwire-client"])),
     (
+        "contextwire-host",
+        Knows::Only(&["contextwire-client", "contextwire-legacy"]),
+    ),
+    (
         "contextwire-conformance",
         Knows::Only(&["contextwire-proto"]),
     ),
