@@ -1,5 +1,5 @@
-// Twenty turns whose history is far over the budget: with an engine that keeps what fits, and with one that leaves
-// compaction to the host.
+// Twenty turns whose history is far over the budget: with an engine that keeps what fits, with one that leaves compaction
+// to the host, and with one that summarises.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -14,7 +14,7 @@ const TURNS = 20;
 const LONG = "all work and no play ".repeat(300);
 const WINDOW = 48_000;
 
-for (const kind of ["windowed", "ledger"] as const) {
+for (const kind of ["windowed", "ledger", "lossless"] as const) {
   describe(`twenty turns over budget on the ${kind} engine`, () => {
     const folder = scratch(kind);
     const model = new MockModel();
@@ -22,10 +22,10 @@ for (const kind of ["windowed", "ledger"] as const) {
     let gateway: Gateway;
 
     before(async () => {
-      if (kind === "ledger") await engine.start();
-      // The other one is started by the plugin.
+      if (kind !== "windowed") await engine.start();
+      // That one is started by the plugin.
       const spawn = { command: contextwire(), args: ["serve", "--engine", kind] };
-      const plugin = kind === "ledger" ? { target: `unix:${engine.socket}` } : { spawn };
+      const plugin = kind !== "windowed" ? { target: `unix:${engine.socket}` } : { spawn };
       gateway = new Gateway({ folder, modelPort: await model.listen(), plugin, contextWindow: WINDOW });
       await gateway.start();
     });
@@ -53,7 +53,7 @@ for (const kind of ["windowed", "ledger"] as const) {
       assert.deepEqual(gateway.complaints, []);
     });
 
-    if (kind === "ledger") {
+    if (kind !== "windowed") {
       test("every message is stored once, those from before the compaction as well", async () => {
         await everySessionIsStoredOnce(engine, gateway);
       });
